@@ -204,7 +204,6 @@ label! {
     /// The rooms of an iteration and of a run, by name.
     pub enum PhaseName {
         Open = "open",
-        Baseline = "baseline",
         BuildContext = "build_context",
         Execute = "execute",
         Check = "check",

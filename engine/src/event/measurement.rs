@@ -146,7 +146,7 @@ wire! {
         pub note: String,
         pub head: Option<String>,
         pub branch: Option<String>,
-        /// Against t0; without the current branch and HEAD's own commit.
+        /// Against t0; a moved current branch and a switched `HEAD` included.
         pub refs: Vec<RefChange>,
         /// Configuration, hooks, info, alternates, modules; against t0.
         pub meta: Vec<RefChange>,
@@ -263,7 +263,9 @@ wire! {
     pub struct IntegritySet {
         pub total: u64,
         pub digest: Digest,
-        /// Identities of t0 that are gone.
+        /// Identities not seen before: the known set only grows.
+        pub added: Vec<String>,
+        /// Known identities that are gone.
         pub lost: Vec<String>,
         /// Why the command's answer is unusable; empty when it is usable.
         pub error: String,

@@ -1,0 +1,231 @@
+//! Advice: from a halt to a verdict, one sentence and the next step (SPEC 4.6).
+//!
+//! Computed from the same fold as everything else, with the evidence named. The next step is words about
+//! the run, not a command line: the face of the program knows how its commands are spelled.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+
+use crate::event::halt::HaltReason;
+use crate::event::run::Halted;
+use crate::facts::Facts;
+use crate::phase::closed::resumable;
+
+/// What a person should make of a halt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    Done,
+    RaiseTheLimit,
+    DoNotRetry,
+    Investigate,
+    FixCheck,
+    FixSubstrate,
+    FixConfig,
+    ReviewNeeded,
+}
+
+impl Verdict {
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::RaiseTheLimit => "raise-the-limit",
+            Self::DoNotRetry => "do-not-retry",
+            Self::Investigate => "investigate",
+            Self::FixCheck => "fix-check",
+            Self::FixSubstrate => "fix-substrate",
+            Self::FixConfig => "fix-config",
+            Self::ReviewNeeded => "review-needed",
+        }
+    }
+}
+
+/// The command that fits next, by meaning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NextStep {
+    /// Check the receipt offline.
+    Replay,
+    /// Continue with a raised limit.
+    ResumeWithMore,
+    /// Continue as it is, after something outside was mended.
+    Resume,
+    /// Acknowledge, then continue.
+    AckThenResume,
+    /// Read what happened.
+    Report,
+    /// Start a new run after a change of the check or the contract.
+    RunAnew,
+}
+
+/// Verdict, reason and next step of a halt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Advice {
+    pub verdict: Verdict,
+    pub why: String,
+    pub next: NextStep,
+}
+
+/// The advice for a halted run.
+pub fn advise(facts: &Facts, halted: &Halted) -> Advice {
+    let (verdict, next) = verdict(facts, halted);
+    let next = if matches!(next, NextStep::Resume | NextStep::ResumeWithMore) && !resumable(halted.reason) {
+        NextStep::RunAnew
+    } else {
+        next
+    };
+    Advice {
+        verdict,
+        why: why(facts, halted, verdict),
+        next,
+    }
+}
+
+fn verdict(facts: &Facts, halted: &Halted) -> (Verdict, NextStep) {
+    use HaltReason as R;
+    match halted.reason {
+        R::SuccessConditionMet => (Verdict::Done, NextStep::Replay),
+        R::MaxIterationsReached if halted.improving => (Verdict::RaiseTheLimit, NextStep::ResumeWithMore),
+        R::MaxIterationsReached if !facts.history.measured() => (Verdict::Investigate, NextStep::Report),
+        R::MaxIterationsReached => (Verdict::DoNotRetry, NextStep::Report),
+        R::BudgetExceeded if halted.improving || !facts.history.measured() => {
+            (Verdict::RaiseTheLimit, NextStep::ResumeWithMore)
+        }
+        R::BudgetExceeded => (Verdict::Investigate, NextStep::Report),
+        R::NoProgressDetected | R::CostAnomaly | R::HeartbeatStale | R::ModelDriftDetected => {
+            (Verdict::Investigate, NextStep::Report)
+        }
+        R::SameFailureRepeated
+        | R::OscillationDetected
+        | R::SameTestRegressed
+        | R::UnsatisfiableConstraints
+        | R::InfeasibleSuspected => (Verdict::DoNotRetry, NextStep::Report),
+        R::CheckFlaky
+        | R::CheckHasSideEffects
+        | R::CheckNotHermetic
+        | R::HermeticityViolation
+        | R::CheckNotDeterministic
+        | R::CheckInadequate => (Verdict::FixCheck, NextStep::RunAnew),
+        R::ExecutionFailure if halted.cause.starts_with("check_") => (Verdict::FixCheck, NextStep::Resume),
+        R::ExecutionFailure => (Verdict::FixSubstrate, NextStep::Resume),
+        R::InternalError => (Verdict::FixSubstrate, NextStep::Report),
+        R::WorkspaceInvalid | R::IsolationUnsatisfiable | R::CredentialScopeInvalid | R::InvariantFailed => {
+            (Verdict::FixConfig, NextStep::RunAnew)
+        }
+        R::ContextBudgetUnsatisfiable => (Verdict::FixConfig, NextStep::ResumeWithMore),
+        R::HumanRequired | R::ComprehensionDebtExceeded | R::EscalationPending | R::NoActionableTasks => {
+            (Verdict::ReviewNeeded, NextStep::AckThenResume)
+        }
+        R::BlockedPathModified
+        | R::MetricIntegrityViolation
+        | R::RewardHackingDetected
+        | R::ObjectiveUnverified
+        | R::ReviewerRejected => (Verdict::ReviewNeeded, NextStep::Report),
+    }
+}
+
+fn why(facts: &Facts, halted: &Halted, verdict: Verdict) -> String {
+    let mut why = halted.sentence.clone();
+    let tail = match verdict {
+        Verdict::RaiseTheLimit => "More of the same is likely to help.".to_string(),
+        Verdict::DoNotRetry => {
+            "More of the same will not help: change the task, the agent or the check first.".to_string()
+        }
+        Verdict::ReviewNeeded => "A person should look before anything goes on.".to_string(),
+        Verdict::FixCheck => "Until the check is mended no verdict of it can be trusted.".to_string(),
+        Verdict::FixSubstrate => "Nothing is said about the work itself.".to_string(),
+        Verdict::Investigate => match facts.history.best {
+            Some(best) => format!(
+                "The smallest failing set was {} at iteration {}.",
+                best.failing, best.iteration
+            ),
+            None => "No runner named its tests, so nobody can tell slow progress from none.".to_string(),
+        },
+        Verdict::Done | Verdict::FixConfig => String::new(),
+    };
+    if !tail.is_empty() {
+        why.push(' ');
+        why.push_str(&tail);
+    }
+    why
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::id::{Digest, Stamp};
+    use crate::event::policy::Policy;
+    use crate::event::run::RunOpened;
+
+    fn facts() -> Facts {
+        let opened = RunOpened {
+            at: Stamp::default(),
+            run_id: "r".into(),
+            engine: "0".into(),
+            workdir: "/w".into(),
+            boot_id: String::new(),
+            policy_digest: Digest::ZERO,
+            policy: Policy::default(),
+            origins: [].into(),
+            programs: [].into(),
+        };
+        crate::State::open(opened).facts
+    }
+
+    fn halted(reason: HaltReason, cause: &str, improving: bool) -> Halted {
+        Halted {
+            iteration: 1,
+            reason,
+            cause: cause.into(),
+            sentence: reason.row().sentence.into(),
+            tree: Digest::ZERO,
+            accepted: None,
+            improving,
+        }
+    }
+
+    #[test]
+    fn every_reason_has_advice_with_a_sentence() {
+        for reason in HaltReason::ALL {
+            let advice = advise(&facts(), &halted(*reason, "", false));
+            assert!(advice.why.ends_with('.'), "{reason}: {}", advice.why);
+            let done = advice.verdict == Verdict::Done;
+            assert_eq!(done, *reason == HaltReason::SuccessConditionMet, "{reason}");
+        }
+    }
+
+    #[test]
+    fn a_cap_while_improving_is_a_limit_to_raise_and_a_stalled_one_is_not() {
+        let improving = advise(&facts(), &halted(HaltReason::MaxIterationsReached, "", true));
+        assert_eq!(
+            (improving.verdict, improving.next),
+            (Verdict::RaiseTheLimit, NextStep::ResumeWithMore)
+        );
+        let mut measured = facts();
+        measured.history.first = Some(crate::progress::Best {
+            failing: 3,
+            iteration: 0,
+        });
+        let stalled = advise(&measured, &halted(HaltReason::MaxIterationsReached, "", false));
+        assert_eq!(stalled.verdict, Verdict::DoNotRetry);
+    }
+
+    #[test]
+    fn a_broken_check_is_told_apart_from_a_broken_agent() {
+        let check = advise(&facts(), &halted(HaltReason::ExecutionFailure, "check_killed", false));
+        let agent = advise(
+            &facts(),
+            &halted(HaltReason::ExecutionFailure, "work_command_failed", false),
+        );
+        assert_eq!(
+            (check.verdict, agent.verdict),
+            (Verdict::FixCheck, Verdict::FixSubstrate)
+        );
+    }
+
+    #[test]
+    fn nobody_is_told_to_resume_what_cannot_be_resumed() {
+        for reason in HaltReason::ALL.iter().filter(|r| !resumable(**r)) {
+            let next = advise(&facts(), &halted(*reason, "", true)).next;
+            assert!(!matches!(next, NextStep::Resume | NextStep::ResumeWithMore), "{reason}");
+        }
+    }
+}

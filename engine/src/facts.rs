@@ -1,0 +1,202 @@
+//! What outlives a phase: the run's facts, folded from events and from nothing else.
+
+use alloc::rc::Rc;
+use alloc::string::{String, ToString};
+
+use crate::event::halt::HaltReason;
+use crate::event::id::{Digest, Stamp};
+use crate::event::iteration::CheckEnded;
+use crate::event::policy::{Bounds, Policy};
+use crate::event::run::{Halted, RunOpened, Suspended};
+use crate::members::{IdSet, Members};
+use crate::progress::{Alarm, History};
+
+/// The accepted line: the last tree that the ratchet took.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Accepted {
+    pub iteration: u32,
+    pub tree: Digest,
+    pub passing: IdSet,
+    pub failing: IdSet,
+    pub statuses: Members,
+}
+
+/// Samples of the check at an unchanged tree.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Determinism {
+    pub samples: u32,
+    pub disagreements: u32,
+}
+
+/// Money as it was booked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Spend {
+    pub microusd: u64,
+    pub calls: u64,
+    pub tokens: u64,
+    /// Some call had no known price.
+    pub unknown: bool,
+    /// Reserved and not settled.
+    pub reserved_microusd: u64,
+    booked: Rc<alloc::collections::BTreeSet<String>>,
+}
+
+impl Spend {
+    /// Books a call once; a repeat of the same id changes nothing.
+    pub(crate) fn book(&mut self, id: &str) -> bool {
+        !self.booked.contains(id) && Rc::make_mut(&mut self.booked).insert(id.to_string())
+    }
+}
+
+/// A person's part.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct People {
+    /// Accepted changes that nobody has acknowledged.
+    pub unread: u32,
+    pub escalated: Option<HaltReason>,
+    pub acked_by: Option<String>,
+}
+
+/// Everything that outlives a phase.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Facts {
+    pub opened: Rc<RunOpened>,
+    /// The limits in force: the contract's, as amended.
+    pub bounds: Bounds,
+    /// The iteration that is under way or was the last; 0 is the baseline.
+    pub iteration: u32,
+    /// The last completed checkpoint.
+    pub checkpointed: Option<u32>,
+    /// Working time over all lives of the run.
+    pub elapsed_ms: u64,
+    /// The newest stamp.
+    pub now: Stamp,
+    /// The blob that describes the watched surface at t0.
+    pub surface: Option<Digest>,
+    /// The tree before any work.
+    pub t0: Option<Digest>,
+    /// The tree of the newest walk.
+    pub tree: Digest,
+    pub head: Option<String>,
+    pub branch: Option<String>,
+    pub members: Members,
+    /// Members of t0 and of everything accepted since: it only grows.
+    pub universe: IdSet,
+    /// Identities the integrity command has ever listed.
+    pub integrity: IdSet,
+    pub accepted: Option<Rc<Accepted>>,
+    pub last_check: Option<Rc<CheckEnded>>,
+    /// What the next attempt is told about the last one.
+    pub told: String,
+    pub history: History,
+    pub alarm: Option<Alarm>,
+    pub violations: u32,
+    pub instant_failures: u32,
+    pub determinism: Determinism,
+    pub spend: Spend,
+    pub people: People,
+    pub suspended: Option<Suspended>,
+    pub halted: Option<Halted>,
+    /// A resumed run has not looked at t0 yet.
+    pub revalidate: bool,
+    /// What it saw there, when that forbids going on.
+    pub drift: Option<(HaltReason, String)>,
+    /// Times the run came back to life.
+    pub resumes: u32,
+}
+
+impl Facts {
+    pub(crate) fn new(opened: RunOpened) -> Self {
+        let bounds = opened.policy.bounds.clone();
+        let now = opened.at;
+        Self {
+            opened: Rc::new(opened),
+            bounds,
+            iteration: 0,
+            checkpointed: None,
+            elapsed_ms: 0,
+            now,
+            surface: None,
+            t0: None,
+            tree: Digest::ZERO,
+            head: None,
+            branch: None,
+            members: Members::default(),
+            universe: IdSet::default(),
+            integrity: IdSet::default(),
+            accepted: None,
+            last_check: None,
+            told: String::new(),
+            history: History::default(),
+            alarm: None,
+            violations: 0,
+            instant_failures: 0,
+            determinism: Determinism::default(),
+            spend: Spend::default(),
+            people: People::default(),
+            suspended: None,
+            halted: None,
+            revalidate: false,
+            drift: None,
+            resumes: 0,
+        }
+    }
+
+    pub fn policy(&self) -> &Policy {
+        &self.opened.policy
+    }
+
+    /// Adds the working time up to `at`. Only the monotonic clock counts, and it never runs backwards.
+    pub(crate) fn tick(&mut self, at: Stamp) {
+        self.elapsed_ms = self
+            .elapsed_ms
+            .saturating_add(at.mono_ms.saturating_sub(self.now.mono_ms));
+        self.now = at;
+    }
+
+    /// A new life of the governor: its monotonic clock starts anew.
+    pub(crate) fn reborn(&mut self, at: Stamp) {
+        self.now = at;
+        self.resumes += 1;
+    }
+
+    /// Working time that is left, when it is limited.
+    pub fn time_left_ms(&self) -> Option<u64> {
+        self.bounds
+            .timeout_ms
+            .map(|limit| limit.saturating_sub(self.elapsed_ms))
+    }
+
+    /// Money that is left, when it is limited.
+    pub fn budget_left_microusd(&self) -> Option<u64> {
+        let spent = self.spend.microusd.saturating_add(self.spend.reserved_microusd);
+        self.bounds.budget_microusd.map(|limit| limit.saturating_sub(spent))
+    }
+
+    /// The exit status of the last check that ended by itself.
+    pub fn check_exit(&self) -> Option<i32> {
+        self.last_check.as_ref().and_then(|check| check.run.exited())
+    }
+
+    /// The failing set of what is in the workdir now, as last measured.
+    pub fn failing(&self) -> IdSet {
+        let green = self.check_exit() == Some(self.policy().oracle.success_exit);
+        if self.last_check.is_none() {
+            IdSet::default()
+        } else {
+            self.members.failing(&self.universe, green)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_is_booked_once() {
+        let mut spend = Spend::default();
+        assert!(spend.book("r/1/exec/a"));
+        assert!(!spend.book("r/1/exec/a"));
+    }
+}

@@ -1,0 +1,49 @@
+//! Check-time mutation: the check leaves the surface as it found it.
+//!
+//! Catches a build script, a fixture or product code that rewrites tests while they run. What the check
+//! wrote in the baseline is part of t0.
+
+use alloc::format;
+
+use super::{Evidence, Guard, Outcome};
+use crate::event::halt::HaltReason;
+
+pub static GUARD: Guard = Guard {
+    name: "check_mutation",
+    catches: "a watched path that changes while the check runs",
+    reason: HaltReason::MetricIntegrityViolation,
+    check,
+};
+
+fn check(evidence: &Evidence<'_>) -> Outcome {
+    let Some(before) = evidence.after_exec else {
+        return Outcome::not_applicable("the baseline defines the surface");
+    };
+    let fresh = evidence
+        .after_check
+        .surface
+        .iter()
+        .filter(|change| !before.surface.contains(change));
+    Outcome::active(
+        fresh
+            .map(|c| GUARD.violation(c.path.text(), format!("{} while the check ran", c.kind)))
+            .collect(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::bench::Bench;
+    use super::*;
+    use crate::event::measurement::SurfaceClass;
+
+    #[test]
+    fn only_what_changed_during_the_check_is_its_mutation() {
+        let mut bench = Bench::honest();
+        let edited = bench.change("tests/a.py", SurfaceClass::Blocked);
+        bench.after_exec.surface = [edited.clone()].into();
+        bench.after_check.surface = [edited, bench.change("conftest.py", SurfaceClass::Protected)].into();
+        let found = check(&bench.evidence()).findings;
+        assert_eq!((found.len(), found[0].subject.as_str()), (1, "conftest.py"));
+    }
+}

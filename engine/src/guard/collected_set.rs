@@ -1,0 +1,82 @@
+//! Collected set: no member that was there is gone (SPEC 4.2).
+//!
+//! Catches deleted, renamed and narrowed tests, filters in hooks and configuration, and runs that stop
+//! before the end. Only a green check is accused: a red one may have died before it collected.
+
+use alloc::format;
+use alloc::vec::Vec;
+
+use super::{Evidence, Guard, Outcome};
+use crate::event::halt::HaltReason;
+
+pub static GUARD: Guard = Guard {
+    name: "collected_set",
+    catches: "a test that is no longer collected",
+    reason: HaltReason::MetricIntegrityViolation,
+    check,
+};
+
+fn check(evidence: &Evidence<'_>) -> Outcome {
+    if evidence.universe.is_empty() {
+        let why = "no collector has named a member; the exit status is all there is";
+        return if evidence.collected() {
+            Outcome::active(Vec::new())
+        } else {
+            Outcome::not_applicable(why)
+        };
+    }
+    if !evidence.green() {
+        return Outcome::active(Vec::new());
+    }
+    if !evidence.collected() {
+        let why = format!(
+            "{} members were known and the check's output names none",
+            evidence.universe.len()
+        );
+        return Outcome::unavailable(why);
+    }
+    let lost = evidence
+        .universe
+        .iter()
+        .filter(|id| evidence.members.status(id).is_none());
+    Outcome::active(
+        lost.map(|id| GUARD.violation(id.as_str(), "no longer collected"))
+            .collect(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::bench::{Bench, members, run};
+    use super::*;
+    use crate::event::finding::GuardState;
+    use crate::event::measurement::MemberStatus::Passed;
+    use crate::members::IdSet;
+
+    #[test]
+    fn a_lost_member_is_named_when_the_check_is_green() {
+        let mut bench = Bench::honest();
+        bench.members = members(&[("a", Passed), ("new", Passed)]);
+        let found = check(&bench.evidence()).findings;
+        assert_eq!((found.len(), found[0].subject.as_str()), (1, "b"));
+    }
+
+    #[test]
+    fn a_new_member_is_welcome_and_a_red_run_is_not_accused() {
+        let mut bench = Bench::honest();
+        bench.members = members(&[("a", Passed), ("b", Passed), ("new", Passed)]);
+        assert!(check(&bench.evidence()).findings.is_empty());
+        bench.members = members(&[]);
+        bench.check = run(1);
+        assert!(check(&bench.evidence()).findings.is_empty());
+    }
+
+    #[test]
+    fn known_members_and_an_unreadable_green_are_unverified() {
+        let mut bench = Bench::honest();
+        bench.measurement.collector.clear();
+        assert_eq!(check(&bench.evidence()).state, GuardState::Unavailable);
+        bench.universe = IdSet::default();
+        assert_eq!(check(&bench.evidence()).state, GuardState::NotApplicable);
+    }
+}

@@ -1,0 +1,306 @@
+//! Guards: what must hold before a green check may count.
+//!
+//! ```text
+//!   evidence of one turn --> every guard in ALL --> GuardReport --> GuardsCleared (or none)
+//! ```
+//!
+//! All guards run, every finding is recorded, the gravest violation names the halt. A guard is one file
+//! (the cheat it catches, the check, a tripping and a passing test) and one line in [`ALL`].
+//! [`GuardsCleared`] can be made here and nowhere else: without it nothing can converge.
+
+pub mod artefact_consistency;
+pub mod blocked_paths;
+pub mod check_mutation;
+pub mod collected_set;
+pub mod determinant_files;
+pub mod integrity_members;
+pub mod leftover_processes;
+pub mod outcome_downgrades;
+pub mod protected_manifest;
+pub mod refs_moved;
+pub mod state_interference;
+pub mod surface;
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::event::finding::{Finding, GuardReport, GuardRun, GuardState, Severity};
+use crate::event::halt::HaltReason;
+use crate::event::id::Digest;
+use crate::event::measurement::{CommandRun, Measurement, SurfaceChange, SurfaceClass, Survivor, TreeSeen};
+use crate::event::policy::Policy;
+use crate::members::{IdSet, Members};
+
+/// Findings kept by name; the rest is counted.
+pub const FINDINGS_MAX: usize = 64;
+
+/// What guards may look at: one turn, as recorded.
+#[derive(Clone, Copy)]
+pub struct Evidence<'a> {
+    pub policy: &'a Policy,
+    pub iteration: u32,
+    /// Survivors of the work command and of the check.
+    pub exec_survivors: &'a [Survivor],
+    pub check_survivors: &'a [Survivor],
+    pub interference: &'a [String],
+    /// The walk between work and check; none in the baseline.
+    pub after_exec: Option<&'a TreeSeen>,
+    pub after_check: &'a TreeSeen,
+    pub check: &'a CommandRun,
+    pub measurement: &'a Measurement,
+    pub members: &'a Members,
+    pub universe: &'a IdSet,
+    /// Statuses of the accepted line; empty before there is one.
+    pub accepted: &'a Members,
+}
+
+impl<'a> Evidence<'a> {
+    pub fn green(&self) -> bool {
+        self.check.exited() == Some(self.policy.oracle.success_exit)
+    }
+
+    /// A collector read the artefact.
+    pub fn collected(&self) -> bool {
+        !self.measurement.collector.is_empty()
+    }
+
+    /// The walk that a guard about the agent's changes looks at.
+    pub fn tree(&self) -> &'a TreeSeen {
+        self.after_exec.unwrap_or(self.after_check)
+    }
+
+    /// Watched paths of one class that the agent changed. In the baseline there is no agent.
+    pub fn surface(&self, class: SurfaceClass) -> impl Iterator<Item = &'a SurfaceChange> {
+        self.after_exec
+            .into_iter()
+            .flat_map(|seen| &seen.surface)
+            .filter(move |change| change.class == class)
+    }
+}
+
+/// What one guard says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    pub state: GuardState,
+    pub note: String,
+    pub findings: Vec<Finding>,
+}
+
+impl Outcome {
+    /// Ran on complete evidence.
+    pub fn active(findings: Vec<Finding>) -> Self {
+        Self {
+            state: GuardState::Active,
+            note: String::new(),
+            findings,
+        }
+    }
+
+    /// Does not apply here.
+    pub fn not_applicable(why: &str) -> Self {
+        Self {
+            state: GuardState::NotApplicable,
+            note: why.into(),
+            findings: Vec::new(),
+        }
+    }
+
+    /// Could not run.
+    pub fn unavailable(why: String) -> Self {
+        Self {
+            state: GuardState::Unavailable,
+            note: why,
+            findings: Vec::new(),
+        }
+    }
+}
+
+/// One guard.
+pub struct Guard {
+    pub name: &'static str,
+    /// One line for help and SPEC: the cheat it catches.
+    pub catches: &'static str,
+    /// What a violation halts the run with.
+    pub reason: HaltReason,
+    pub check: fn(&Evidence<'_>) -> Outcome,
+}
+
+impl Guard {
+    pub(crate) fn finding(&self, severity: Severity, subject: impl Into<String>, detail: impl Into<String>) -> Finding {
+        Finding {
+            guard: self.name.into(),
+            severity,
+            reason: self.reason,
+            subject: subject.into(),
+            detail: detail.into(),
+        }
+    }
+
+    pub(crate) fn violation(&self, subject: impl Into<String>, detail: impl Into<String>) -> Finding {
+        self.finding(Severity::Violation, subject, detail)
+    }
+}
+
+/// Every guard, in alphabetical order.
+pub static ALL: &[&Guard] = &[
+    &artefact_consistency::GUARD,
+    &blocked_paths::GUARD,
+    &check_mutation::GUARD,
+    &collected_set::GUARD,
+    &determinant_files::GUARD,
+    &integrity_members::GUARD,
+    &leftover_processes::GUARD,
+    &outcome_downgrades::GUARD,
+    &protected_manifest::GUARD,
+    &refs_moved::GUARD,
+    &state_interference::GUARD,
+];
+
+/// Runs every guard over one turn.
+pub fn judge(evidence: &Evidence<'_>) -> GuardReport {
+    let mut report = GuardReport::default();
+    for guard in ALL {
+        let off = evidence.policy.guards.off.iter().any(|name| name == guard.name);
+        let outcome = if off {
+            Outcome {
+                state: GuardState::Off,
+                note: "switched off by the contract".into(),
+                findings: Vec::new(),
+            }
+        } else {
+            (guard.check)(evidence)
+        };
+        report.guards.push(GuardRun {
+            guard: guard.name.into(),
+            state: outcome.state,
+            note: outcome.note,
+            findings: u32::try_from(outcome.findings.len()).unwrap_or(u32::MAX),
+        });
+        for finding in outcome.findings {
+            if report.findings.len() < FINDINGS_MAX {
+                report.findings.push(finding);
+            } else {
+                report.findings_more += 1;
+            }
+        }
+    }
+    report
+}
+
+/// The violation that names the halt: the first of the gravest reason.
+pub fn gravest(report: &GuardReport) -> Option<&Finding> {
+    let violations = report.findings.iter().filter(|f| f.severity == Severity::Violation);
+    violations.min_by_key(|f| gravity(f.reason))
+}
+
+/// Lower is graver (SPEC 4.5).
+const fn gravity(reason: HaltReason) -> u8 {
+    match reason {
+        HaltReason::CredentialScopeInvalid => 0,
+        HaltReason::BlockedPathModified => 1,
+        HaltReason::MetricIntegrityViolation => 2,
+        HaltReason::ObjectiveUnverified => 3,
+        HaltReason::CheckInadequate => 4,
+        _ => 5,
+    }
+}
+
+/// The first guard that should have run and could not.
+pub fn unavailable(report: &GuardReport) -> Option<&GuardRun> {
+    report.guards.iter().find(|run| run.state == GuardState::Unavailable)
+}
+
+/// Proof that every guard of this iteration and tree ran and found nothing that stands against green.
+/// Only [`clear`] makes one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GuardsCleared {
+    iteration: u32,
+    tree: Digest,
+}
+
+impl GuardsCleared {
+    pub fn iteration(&self) -> u32 {
+        self.iteration
+    }
+
+    pub fn tree(&self) -> Digest {
+        self.tree
+    }
+}
+
+/// The proof, when the report carries it: every guard known to this engine is in it, none was
+/// unavailable, none found a violation.
+pub fn clear(report: &GuardReport, iteration: u32, tree: Digest) -> Option<GuardsCleared> {
+    let complete = ALL
+        .iter()
+        .all(|guard| report.guards.iter().any(|run| run.guard == guard.name));
+    let clean = gravest(report).is_none() && report.findings_more == 0;
+    (complete && clean && unavailable(report).is_none()).then_some(GuardsCleared { iteration, tree })
+}
+
+#[cfg(test)]
+pub(crate) mod bench;
+
+#[cfg(test)]
+mod tests {
+    use super::bench::Bench;
+    use super::*;
+    use alloc::string::ToString;
+
+    #[test]
+    fn guards_stand_in_alphabetical_order_with_unique_names() {
+        assert!(ALL.windows(2).all(|pair| pair[0].name < pair[1].name));
+    }
+
+    #[test]
+    fn an_honest_turn_clears_every_guard() {
+        let report = judge(&Bench::honest().evidence());
+        assert!(report.findings.is_empty(), "{:?}", report.findings);
+        assert!(clear(&report, 1, Digest::ZERO).is_some());
+    }
+
+    #[test]
+    fn a_report_that_lacks_a_guard_clears_nothing() {
+        let mut report = judge(&Bench::honest().evidence());
+        report.guards.pop();
+        assert_eq!(clear(&report, 1, Digest::ZERO), None);
+    }
+
+    #[test]
+    fn a_guard_that_could_not_run_clears_nothing() {
+        let mut report = judge(&Bench::honest().evidence());
+        report.guards[0].state = GuardState::Unavailable;
+        assert_eq!(clear(&report, 1, Digest::ZERO), None);
+    }
+
+    #[test]
+    fn an_unlisted_finding_clears_nothing() {
+        let mut report = judge(&Bench::honest().evidence());
+        report.findings_more = 1;
+        assert_eq!(clear(&report, 1, Digest::ZERO), None);
+    }
+
+    #[test]
+    fn a_guard_switched_off_is_said_and_finds_nothing() {
+        let mut bench = Bench::honest();
+        bench.policy.guards.off = ["leftover_processes".to_string()].into();
+        bench.exec_survivors = [bench.survivor(false)].into();
+        let report = judge(&bench.evidence());
+        assert!(report.findings.is_empty());
+        let run = report
+            .guards
+            .iter()
+            .find(|run| run.guard == "leftover_processes")
+            .unwrap();
+        assert_eq!(run.state, GuardState::Off);
+    }
+
+    #[test]
+    fn the_gravest_violation_names_the_halt() {
+        let mut bench = Bench::honest();
+        bench.measurement.concluded = Some(0);
+        bench.after_exec.surface = [bench.change("tests/a.py", SurfaceClass::Blocked)].into();
+        let report = judge(&bench.evidence());
+        assert_eq!(gravest(&report).unwrap().reason, HaltReason::BlockedPathModified);
+    }
+}

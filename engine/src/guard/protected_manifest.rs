@@ -1,0 +1,114 @@
+//! Protected manifest: tests, fixtures, runner configuration, lock files and build scripts are what they
+//! were at t0.
+//!
+//! Under `surface = frozen` any difference is a violation. Under `extend` a test may be added; a test
+//! that was changed or removed needs evidence that is not collected yet, so the guard says that it could
+//! not judge, and nothing turns green on it.
+
+use alloc::format;
+use alloc::vec::Vec;
+
+use super::{Evidence, Guard, Outcome};
+use crate::event::halt::HaltReason;
+use crate::event::measurement::{ChangeKind, SurfaceChange, SurfaceClass};
+use crate::event::policy::Surface;
+use crate::pattern;
+
+pub static GUARD: Guard = Guard {
+    name: "protected_manifest",
+    catches: "an edited test, fixture, runner configuration, lock file or build script",
+    reason: HaltReason::MetricIntegrityViolation,
+    check,
+};
+
+/// What `extend` lets the agent touch: sources of tests, never configuration.
+const TEST_SOURCES: &[&str] = &[
+    "test/",
+    "tests/",
+    "test_*.py",
+    "*_test.py",
+    "*_test.go",
+    "*.test.*",
+    "*.spec.*",
+    "__tests__/",
+    "*_spec.rb",
+    "src/test/",
+];
+
+fn check(evidence: &Evidence<'_>) -> Outcome {
+    let changed: Vec<&SurfaceChange> = evidence.surface(SurfaceClass::Protected).collect();
+    let extend = evidence.policy.guards.surface == Surface::Extend;
+    let (tests, rest): (Vec<_>, Vec<_>) = changed
+        .into_iter()
+        .partition(|c| extend && pattern::first(TEST_SOURCES.iter().copied(), &c.path.0).is_some());
+    let violations: Vec<_> = rest
+        .iter()
+        .map(|c| GUARD.violation(c.path.text(), format!("{} ({} is protected)", c.kind, c.pattern)))
+        .collect();
+    let more = evidence.after_exec.map_or(0, |seen| seen.surface_more);
+    if more > 0 && violations.is_empty() {
+        return Outcome::active([GUARD.violation("surface", format!("{more} further watched paths changed"))].into());
+    }
+    if violations.is_empty()
+        && let Some(edited) = tests.iter().find(|c| c.kind != ChangeKind::Added)
+    {
+        return Outcome::unavailable(format!(
+            "{} was {}; a changed test can be judged only by replay against t0",
+            edited.path.text(),
+            edited.kind
+        ));
+    }
+    Outcome::active(violations)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::bench::Bench;
+    use super::*;
+    use crate::event::finding::GuardState;
+
+    fn bench(surface: Surface, path: &str, kind: ChangeKind) -> Bench {
+        let mut bench = Bench::honest();
+        bench.policy.guards.surface = surface;
+        bench.after_exec.surface = [SurfaceChange {
+            kind,
+            ..bench.change(path, SurfaceClass::Protected)
+        }]
+        .into();
+        bench
+    }
+
+    #[test]
+    fn a_frozen_surface_refuses_every_edit() {
+        for kind in [
+            ChangeKind::Added,
+            ChangeKind::Modified,
+            ChangeKind::Removed,
+            ChangeKind::Mode,
+        ] {
+            let bench = bench(Surface::Frozen, "conftest.py", kind);
+            assert_eq!(check(&bench.evidence()).findings.len(), 1, "{kind}");
+        }
+    }
+
+    #[test]
+    fn an_extensible_surface_takes_a_new_test_and_no_new_configuration() {
+        let added = bench(Surface::Extend, "tests/test_new.py", ChangeKind::Added);
+        assert!(check(&added.evidence()).findings.is_empty());
+        let config = bench(Surface::Extend, "pytest.ini", ChangeKind::Added);
+        assert_eq!(check(&config.evidence()).findings.len(), 1);
+    }
+
+    #[test]
+    fn a_changed_test_under_extend_is_not_judged_and_not_green() {
+        let edited = bench(Surface::Extend, "tests/test_a.py", ChangeKind::Modified);
+        assert_eq!(check(&edited.evidence()).state, GuardState::Unavailable);
+    }
+
+    #[test]
+    fn changes_beyond_the_list_are_still_a_violation() {
+        let mut bench = Bench::honest();
+        bench.after_exec.surface_more = 3;
+        assert_eq!(check(&bench.evidence()).findings.len(), 1);
+    }
+}

@@ -1,0 +1,200 @@
+//! The watched surface: which paths determine what the check measures (SPEC 5.4).
+//!
+//! Three classes, tried in this order: *blocked* paths of the contract, *determinant* names that alter a
+//! runner by merely appearing, and the *protected* surface of tests, runner configuration, lock files
+//! and build scripts. Data, not code: a new ecosystem is a few lines here.
+
+use alloc::string::String;
+
+use crate::event::measurement::SurfaceClass;
+use crate::event::policy::{GuardPolicy, Surface};
+use crate::pattern;
+
+/// Names that change how a runner starts, wherever they appear.
+pub const DETERMINANTS: &[&str] = &[
+    "sitecustomize.py",
+    "usercustomize.py",
+    "*.pth",
+    "pytest.py",
+    "_pytest/",
+    "unittest.py",
+    "/unittest/",
+    ".cargo/config",
+    ".cargo/config.toml",
+    ".npmrc",
+    ".rspec",
+    "node_modules/.bin/",
+];
+
+/// Tests, fixtures, runner and coverage configuration, CI, lock files, build scripts, toolchains.
+pub const PROTECTED: &[&str] = &[
+    // tests and their data
+    "test_*.py",
+    "*_test.py",
+    "conftest.py",
+    "*_test.go",
+    "testdata/",
+    "*.test.js",
+    "*.test.cjs",
+    "*.test.mjs",
+    "*.test.jsx",
+    "*.test.ts",
+    "*.test.tsx",
+    "*.spec.js",
+    "*.spec.cjs",
+    "*.spec.mjs",
+    "*.spec.jsx",
+    "*.spec.ts",
+    "*.spec.tsx",
+    "__tests__/",
+    "__snapshots__/",
+    "*_spec.rb",
+    "src/test/",
+    // runner and coverage configuration
+    "pytest.ini",
+    ".pytest.ini",
+    "tox.ini",
+    "setup.cfg",
+    "pyproject.toml",
+    "noxfile.py",
+    ".coveragerc",
+    "jest.config.*",
+    "vitest.config.*",
+    "vitest.workspace.*",
+    "vite.config.*",
+    "babel.config.*",
+    ".babelrc*",
+    ".mocharc*",
+    "karma.conf.*",
+    "playwright.config.*",
+    ".nycrc*",
+    ".c8rc*",
+    "tsconfig*.json",
+    ".config/nextest.toml",
+    "clippy.toml",
+    "phpunit.xml*",
+    // continuous integration
+    ".github/workflows/",
+    ".github/actions/",
+    ".gitlab-ci.yml",
+    ".circleci/",
+    ".travis.yml",
+    "azure-pipelines.yml",
+    "Jenkinsfile",
+    // manifests, lock files, build scripts, toolchains
+    "package.json",
+    "package-lock.json",
+    "npm-shrinkwrap.json",
+    "pnpm-lock.yaml",
+    "yarn.lock",
+    "bun.lock*",
+    "Cargo.toml",
+    "Cargo.lock",
+    "build.rs",
+    "rust-toolchain",
+    "rust-toolchain.toml",
+    "go.mod",
+    "go.sum",
+    "go.work",
+    "poetry.lock",
+    "uv.lock",
+    "pdm.lock",
+    "Pipfile",
+    "Pipfile.lock",
+    "requirements*.txt",
+    "setup.py",
+    "pom.xml",
+    "build.gradle*",
+    "settings.gradle*",
+    "gradle.properties",
+    "Gemfile.lock",
+    "Rakefile",
+    "Makefile",
+    "makefile",
+    "GNUmakefile",
+    "justfile",
+    "Justfile",
+    "Taskfile.yml",
+    "CMakeLists.txt",
+    "loopexec.toml",
+];
+
+/// Directories of tests that are blocked by default and merely watched under `surface = extend`.
+const TEST_DIRECTORIES: &[&str] = &["test/", "tests/"];
+
+/// The class of a path and the pattern that gave it; `None` when nobody watches it.
+pub fn classify(policy: &GuardPolicy, path: &[u8]) -> Option<(SurfaceClass, String)> {
+    if pattern::first(policy.allowed.iter().map(String::as_str), path).is_some() {
+        return None;
+    }
+    let extend = policy.surface == Surface::Extend;
+    let blocked = policy.blocked.iter().map(String::as_str);
+    if let Some(found) = pattern::first(blocked.filter(|p| !(extend && TEST_DIRECTORIES.contains(p))), path) {
+        return Some((SurfaceClass::Blocked, found.into()));
+    }
+    if let Some(found) = pattern::first(DETERMINANTS.iter().copied(), path) {
+        return Some((SurfaceClass::Determinant, found.into()));
+    }
+    let watched = policy
+        .protected
+        .iter()
+        .map(String::as_str)
+        .chain(PROTECTED.iter().copied());
+    let tests = TEST_DIRECTORIES.iter().copied().filter(|_| extend);
+    pattern::first(watched.chain(tests), path).map(|found| (SurfaceClass::Protected, found.into()))
+}
+
+/// Every pattern that can match, for a world that wants to walk only what can be watched.
+pub fn patterns(policy: &GuardPolicy) -> impl Iterator<Item = &str> {
+    let own = policy.blocked.iter().chain(&policy.protected).map(String::as_str);
+    own.chain(DETERMINANTS.iter().copied()).chain(PROTECTED.iter().copied())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn class(policy: &GuardPolicy, path: &str) -> Option<SurfaceClass> {
+        classify(policy, path.as_bytes()).map(|(class, _)| class)
+    }
+
+    #[test]
+    fn paths_get_the_class_that_people_expect() {
+        let policy = GuardPolicy::default();
+        for (path, expected) in [
+            ("tests/test_a.py", Some(SurfaceClass::Blocked)),
+            ("crates/x/tests/it.rs", Some(SurfaceClass::Blocked)),
+            (".env", Some(SurfaceClass::Blocked)),
+            ("src/test_a.py", Some(SurfaceClass::Protected)),
+            ("conftest.py", Some(SurfaceClass::Protected)),
+            (".github/workflows/ci.yml", Some(SurfaceClass::Protected)),
+            ("lib/sitecustomize.py", Some(SurfaceClass::Determinant)),
+            (".cargo/config.toml", Some(SurfaceClass::Determinant)),
+            ("src/lib.rs", None),
+            ("README.md", None),
+        ] {
+            assert_eq!(class(&policy, path), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn an_exemption_wins_and_own_patterns_are_added() {
+        let policy = GuardPolicy {
+            allowed: ["tests/data/".into()].into(),
+            protected: ["check.sh".into()].into(),
+            ..GuardPolicy::default()
+        };
+        assert_eq!(class(&policy, "tests/data/x.json"), None);
+        assert_eq!(class(&policy, "check.sh"), Some(SurfaceClass::Protected));
+    }
+
+    #[test]
+    fn extend_moves_test_directories_from_blocked_to_watched() {
+        let policy = GuardPolicy {
+            surface: Surface::Extend,
+            ..GuardPolicy::default()
+        };
+        assert_eq!(class(&policy, "tests/data.json"), Some(SurfaceClass::Protected));
+        assert_eq!(class(&policy, "infra/main.tf"), Some(SurfaceClass::Blocked));
+    }
+}

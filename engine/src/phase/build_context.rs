@@ -1,0 +1,143 @@
+//! BuildContext: may another turn start, and with what does the agent start it?
+//!
+//! The caps live here, because here nothing is under way: a raised limit after a resume is looked at
+//! again before anything is spent.
+
+use alloc::format;
+use alloc::string::String;
+
+use super::execute::Execute;
+use super::{Illegal, Phase, Room, halt};
+use crate::effect::{ContextRequest, Effect, Next};
+use crate::event::Event;
+use crate::event::halt::HaltReason;
+use crate::event::id::PhaseName;
+use crate::facts::Facts;
+use crate::progress::trend;
+
+/// Failing members named to the agent; the rest is counted.
+const FAILING_NAMED: usize = 200;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BuildContext;
+
+impl Room for BuildContext {
+    const NAME: PhaseName = PhaseName::BuildContext;
+
+    fn next(&self, facts: &Facts) -> Next {
+        cap(facts).unwrap_or_else(|| Next::Perform(Effect::BuildContext(request(facts))))
+    }
+
+    fn apply(self, facts: &mut Facts, event: &Event) -> Result<Phase, Illegal> {
+        let Event::ContextBuilt(built) = event else {
+            return Err(Self::illegal(event, "the context is built first"));
+        };
+        if built.iteration != facts.iteration + 1 {
+            return Err(Self::illegal(event, "iterations are numbered without a hole"));
+        }
+        facts.iteration = built.iteration;
+        Ok(Phase::Execute(Execute::new(facts, built.error.clone())))
+    }
+}
+
+fn request(facts: &Facts) -> ContextRequest {
+    // What the workdir holds is the accepted line, also after a turn that was put back.
+    let failing = facts
+        .accepted
+        .as_ref()
+        .map(|accepted| accepted.failing.clone())
+        .unwrap_or_default();
+    let last = facts.last_check.as_deref();
+    ContextRequest {
+        iteration: facts.iteration + 1,
+        iterations_left: facts.bounds.max_iterations - facts.iteration - 1,
+        time_left_ms: facts.time_left_ms(),
+        budget_left_microusd: facts.budget_left_microusd(),
+        check_exit: facts.check_exit(),
+        failing: failing.iter().take(FAILING_NAMED).cloned().collect(),
+        failing_total: u64::try_from(failing.len()).unwrap_or(u64::MAX),
+        told: facts.told.clone(),
+        stdout: last.map(|check| check.run.stdout.clone()).unwrap_or_default(),
+        stderr: last.map(|check| check.run.stderr.clone()).unwrap_or_default(),
+    }
+}
+
+/// The cap that forbids another turn, in order of precedence (SPEC 4.5).
+fn cap(facts: &Facts) -> Option<Next> {
+    let every = facts.policy().thresholds.comprehension_every;
+    if every > 0 && facts.people.unread >= every {
+        let detail = format!(
+            "{} accepted changes are unread (comprehension_every = {every})",
+            facts.people.unread
+        );
+        return Some(halt(
+            facts,
+            HaltReason::ComprehensionDebtExceeded,
+            "unread_changes",
+            &detail,
+        ));
+    }
+    if let Some(limit) = facts.bounds.budget_microusd
+        && facts.spend.microusd >= limit
+    {
+        return Some(halt(
+            facts,
+            HaltReason::BudgetExceeded,
+            "spend",
+            &overshoot(facts.spend.microusd, limit),
+        ));
+    }
+    if let Some(limit) = facts.bounds.timeout_ms
+        && facts.elapsed_ms >= limit
+    {
+        return Some(out_of_time(facts));
+    }
+    (facts.iteration >= facts.bounds.max_iterations).then(|| iteration_cap(facts))
+}
+
+/// The working time of the whole run is spent.
+pub(crate) fn out_of_time(facts: &Facts) -> Next {
+    let limit = facts.bounds.timeout_ms.unwrap_or(0);
+    let detail = format!(
+        "{} ms of working time are used and {limit} ms were allowed",
+        facts.elapsed_ms
+    );
+    halt(facts, HaltReason::BudgetExceeded, "run_deadline", &detail)
+}
+
+fn overshoot(spent: u64, limit: u64) -> String {
+    let over = spent - limit;
+    format!("{spent} micro-USD are spent of {limit}, {over} more than allowed")
+}
+
+fn iteration_cap(facts: &Facts) -> Next {
+    let thresholds = &facts.policy().thresholds;
+    let trend = trend::trend(&facts.history, thresholds, facts.iteration);
+    let left = facts.accepted.as_ref().map_or(0, |accepted| accepted.failing.len());
+    let n = facts.iteration;
+    let (cause, detail) = match facts.history.best {
+        Some(best) if trend.improving => (
+            "still_improving",
+            format!(
+                "{n} iterations are used with {left} members still failing; still improving, {}.{:03} fewer an \
+                 iteration, best {} at iteration {}",
+                trend.slope_milli / 1_000,
+                trend.slope_milli % 1_000,
+                best.failing,
+                best.iteration
+            ),
+        ),
+        Some(best) => (
+            "stalled",
+            format!(
+                "{n} iterations are used with {left} members still failing; stalled at {} since iteration {}",
+                best.failing, best.iteration
+            ),
+        ),
+        None => (
+            "unmeasured",
+            format!("{n} iterations are used and the check is still red"),
+        ),
+    };
+    halt(facts, HaltReason::MaxIterationsReached, cause, &detail)
+}

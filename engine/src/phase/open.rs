@@ -1,0 +1,103 @@
+//! Open: the contract is pinned; t0 is walked before anything else happens.
+
+use alloc::string::ToString;
+
+use super::check::Check;
+use super::{Illegal, Phase, Room, Turn, build_context, halt};
+use crate::effect::{Effect, Next};
+use crate::event::Event;
+use crate::event::halt::HaltReason;
+use crate::event::id::PhaseName;
+use crate::event::iteration::{CheckPurpose, TreePurpose};
+use crate::event::policy::{LoopMode, PinMode, Policy};
+use crate::facts::{Accepted, Facts};
+use crate::members::{IdSet, Members};
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Open;
+
+impl Room for Open {
+    const NAME: PhaseName = PhaseName::Open;
+
+    fn next(&self, facts: &Facts) -> Next {
+        match unfit(facts.policy()) {
+            Some((reason, cause, detail)) => halt(facts, reason, cause, detail),
+            None => Next::Perform(Effect::ObserveTree {
+                iteration: 0,
+                purpose: TreePurpose::Baseline,
+                base: None,
+            }),
+        }
+    }
+
+    fn apply(self, facts: &mut Facts, event: &Event) -> Result<Phase, Illegal> {
+        let Event::TreeObserved(observed) = event else {
+            return Err(Self::illegal(event, "t0 comes first"));
+        };
+        facts.t0 = Some(observed.seen.tree);
+        facts.surface = Some(observed.seen.surface_digest);
+        if facts.policy().oracle.baseline {
+            let turn = Turn {
+                iteration: 0,
+                tree: observed.seen.tree,
+                no_op: false,
+                exec_survivors: [].into(),
+                interference: [].into(),
+                after_exec: None,
+            };
+            return Ok(Phase::Check(Check::new(turn, CheckPurpose::Baseline)));
+        }
+        // Nothing is known to pass: the first measurement defines the universe.
+        facts.accepted = Some(alloc::rc::Rc::new(Accepted {
+            iteration: 0,
+            tree: observed.seen.tree,
+            passing: IdSet::default(),
+            failing: IdSet::default(),
+            statuses: Members::default(),
+        }));
+        Ok(Phase::BuildContext(build_context::BuildContext))
+    }
+}
+
+/// Why a contract cannot carry a run, whatever the world looks like.
+fn unfit(policy: &Policy) -> Option<(HaltReason, &'static str, &'static str)> {
+    if policy.mode == LoopMode::TaskList {
+        return Some((
+            HaltReason::CheckInadequate,
+            "task_oracle_missing",
+            "a task list needs an oracle per task",
+        ));
+    }
+    if policy.oracle.check.is_empty() {
+        return Some((
+            HaltReason::WorkspaceInvalid,
+            "check_missing",
+            "no check, no loop: name one with --check",
+        ));
+    }
+    if policy.bounds.max_iterations == 0 {
+        return Some((
+            HaltReason::InvariantFailed,
+            "max_iterations_zero",
+            "max_iterations must be at least 1",
+        ));
+    }
+    if policy.pins.mode == PinMode::Required && policy.pins.model.id.as_ref().is_none_or(|id| id.trim().is_empty()) {
+        let detail = "pins are required and the model is undeclared: name it with --model-id";
+        return Some((HaltReason::WorkspaceInvalid, "pin_missing", detail));
+    }
+    let unreadable = policy.pins.context_files.iter().any(|file| file.digest.is_none());
+    if policy.pins.mode == PinMode::Required && unreadable {
+        return Some((
+            HaltReason::WorkspaceInvalid,
+            "pin_missing",
+            "pins are required and a context file cannot be read",
+        ));
+    }
+    None
+}
+
+/// The sentence of a contract that cannot carry a run, for people who ask before the start.
+pub fn objection(policy: &Policy) -> Option<(HaltReason, alloc::string::String)> {
+    unfit(policy).map(|(reason, _, detail)| (reason, detail.to_string()))
+}

@@ -1,0 +1,203 @@
+//! Progress: is the work going anywhere, and is a green turn really the end?
+//!
+//! A green turn with cleared guards is confirmed by one more run on the same tree. Otherwise the
+//! detectors look at the history; one that a flaky check could have fooled is rechecked first.
+
+use alloc::string::String;
+
+use super::checkpoint::{Checkpoint, Converged, Ending};
+use super::{Illegal, Judged, Phase, Resample, Room, halt};
+use crate::effect::{Effect, Next};
+use crate::event::Event;
+use crate::event::halt::HaltReason;
+use crate::event::id::PhaseName;
+use crate::event::iteration::{CheckPurpose, ProgressJudged};
+use crate::facts::Facts;
+use crate::progress::{self, Alarm, Best, Candidate, History, repeat, trend};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Progress {
+    judged: Judged,
+    /// The ratchet put the accepted tree back.
+    restored: bool,
+    rechecked: bool,
+    confirmed: bool,
+    sample: Option<Resample>,
+}
+
+impl Progress {
+    pub(crate) fn new(judged: Judged, restored: bool, rechecked: bool) -> Self {
+        Self {
+            judged,
+            restored,
+            rechecked,
+            confirmed: false,
+            sample: None,
+        }
+    }
+
+    /// The history with this turn in it, and what the detectors say of it.
+    fn judge(&self, facts: &Facts) -> (History, Option<Alarm>) {
+        let mut history = facts.history.clone();
+        note(&mut history, self.candidate(), self.restored);
+        let alarm = if self.judged.green.is_some() && !self.restored || self.judged.turn.iteration == 0 {
+            None
+        } else {
+            progress::alarm(&history, &facts.policy().thresholds)
+        };
+        (history, alarm)
+    }
+
+    fn candidate(&self) -> Candidate {
+        let judged = &self.judged;
+        let measurement = &judged.check.measurement;
+        Candidate {
+            iteration: judged.turn.iteration,
+            tree: judged.turn.tree,
+            no_op: judged.turn.no_op,
+            failing: judged.failing.clone(),
+            passing: judged.passing.clone(),
+            messages: measurement.messages_digest,
+            measured: !measurement.collector.is_empty() && measurement.members_total > 0,
+            broke: judged.broke.clone(),
+            fixed: judged.fixed.clone(),
+        }
+    }
+
+    /// The sample that is due before this turn may be judged, if any.
+    fn due(&self, facts: &Facts, alarm: Option<&Alarm>) -> Option<CheckPurpose> {
+        let converging = self.judged.green.is_some() && self.judged.cleared.is_some() && !self.restored;
+        if converging && facts.policy().guards.confirm && !self.confirmed {
+            return Some(CheckPurpose::Confirmation);
+        }
+        let doubtful = alarm.is_some_and(|alarm| alarm.recheck) && !self.rechecked && !self.restored;
+        doubtful.then_some(CheckPurpose::Recheck)
+    }
+
+    fn verdict(&self, facts: &Facts, history: &History, alarm: Option<Alarm>) -> Next {
+        let thresholds = &facts.policy().thresholds;
+        let trend = trend::trend(history, thresholds, self.judged.turn.iteration);
+        let best = history.best.unwrap_or(Best {
+            failing: 0,
+            iteration: 0,
+        });
+        let (verdict, detail) = alarm.map_or((None, String::new()), |alarm| (Some(alarm.reason), alarm.detail));
+        Next::Record(
+            ProgressJudged {
+                iteration: self.judged.turn.iteration,
+                failing: u64::try_from(self.judged.failing.len()).unwrap_or(u64::MAX),
+                best: best.failing,
+                best_iteration: best.iteration,
+                stalled: history.stalled,
+                no_op: self.judged.turn.no_op,
+                same_failure: repeat::streak(history),
+                improving: trend.improving,
+                slope_milli: trend.slope_milli,
+                verdict,
+                detail,
+            }
+            .into(),
+        )
+    }
+
+    fn ending(&self, facts: &Facts, judged: &ProgressJudged) -> Option<Ending> {
+        let confirmed = self.confirmed || !facts.policy().guards.confirm;
+        if let (Some(green), Some(cleared), true, false) =
+            (&self.judged.green, &self.judged.cleared, confirmed, self.restored)
+        {
+            return Converged::new(cleared.clone(), green.clone()).map(Ending::Converged);
+        }
+        judged.verdict.map(|reason| Ending::Alarm {
+            reason,
+            detail: judged.detail.clone(),
+        })
+    }
+}
+
+/// Folds one turn into the history.
+fn note(history: &mut History, candidate: Candidate, restored: bool) {
+    let failing = u64::try_from(candidate.failing.len()).unwrap_or(u64::MAX);
+    let now = Best {
+        failing,
+        iteration: candidate.iteration,
+    };
+    let first = candidate.iteration == 0;
+    match (history.best, candidate.measured) {
+        // The first set that has a size starts the count.
+        (None, true) => {
+            history.first = Some(now);
+            history.best = Some(now);
+            history.stalled = 0;
+        }
+        (None, false) => {
+            history.stalled = if candidate.no_op && !first {
+                history.stalled + 1
+            } else {
+                0
+            }
+        }
+        (Some(best), measured) if measured && !restored && failing < best.failing => {
+            history.best = Some(now);
+            history.stalled = 0;
+        }
+        (Some(_), _) => history.stalled += 1,
+    }
+    // The baseline is no candidate: nobody proposed it.
+    if !first {
+        history.push(candidate);
+    }
+}
+
+impl Room for Progress {
+    const NAME: PhaseName = PhaseName::Progress;
+
+    fn next(&self, facts: &Facts) -> Next {
+        let iteration = self.judged.turn.iteration;
+        if let Some(next) = self.sample.as_ref().and_then(|sample| sample.next(facts, iteration)) {
+            return next;
+        }
+        if iteration == 0 && self.judged.green.is_some() && facts.policy().oracle.require_red {
+            let detail = "the check is green before any work, and the contract requires a red start";
+            return halt(facts, HaltReason::CheckInadequate, "green_baseline", detail);
+        }
+        let (history, alarm) = self.judge(facts);
+        match self.due(facts, alarm.as_ref()) {
+            Some(purpose) => Next::Perform(Effect::Check {
+                iteration,
+                attempt: 1,
+                purpose,
+                time_left_ms: facts.time_left_ms(),
+            }),
+            None => self.verdict(facts, &history, alarm),
+        }
+    }
+
+    fn apply(mut self, facts: &mut Facts, event: &Event) -> Result<Phase, Illegal> {
+        if let Some(sample) = self.sample.as_mut().filter(|sample| !sample.agreed()) {
+            sample.apply(facts, &self.judged.check, event)?;
+            self.rechecked |= sample.agreed();
+            self.confirmed |= sample.agreed() && self.judged.green.is_some();
+            return Ok(Phase::Progress(self));
+        }
+        match event {
+            Event::CheckBegan(began)
+                if matches!(began.purpose, CheckPurpose::Recheck | CheckPurpose::Confirmation) && !self.restored =>
+            {
+                let mut sample = Resample::new(began.purpose);
+                sample.apply(facts, &self.judged.check, event)?;
+                self.sample = Some(sample);
+                Ok(Phase::Progress(self))
+            }
+            Event::ProgressJudged(judged) if judged.iteration == self.judged.turn.iteration => {
+                note(&mut facts.history, self.candidate(), self.restored);
+                let ending = self.ending(facts, judged);
+                Ok(Phase::Checkpoint(Checkpoint::new(judged.iteration, ending)))
+            }
+            _ => Err(Self::illegal(event, "not the next step of this judgement")),
+        }
+    }
+
+    fn awaiting(&self) -> Option<u32> {
+        self.sample.as_ref().and_then(Resample::awaiting)
+    }
+}

@@ -1,0 +1,267 @@
+//! Ratchet: take the turn, or put the accepted tree back.
+//!
+//! A turn is accepted iff no guard objected and everything that passed in the accepted line still passes.
+//! A red turn that breaks nothing is kept, so that a fix of several steps can accumulate. Before a turn is
+//! rejected for a regression, one more run at the same tree must agree.
+
+use alloc::format;
+use alloc::rc::Rc;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::progress::Progress;
+use super::{Illegal, Judged, Phase, Resample, Room, halt};
+use crate::effect::{Effect, Next};
+use crate::event::Event;
+use crate::event::halt::HaltReason;
+use crate::event::id::{Digest, PhaseName};
+use crate::event::iteration::{CandidateAccepted, CandidateRejected, CheckPurpose, RejectCause, TreePurpose};
+use crate::event::policy::OnViolation;
+use crate::facts::{Accepted, Facts};
+use crate::members::IdSet;
+
+/// Members named in a rejection; the rest is counted.
+const SUBJECTS_MAX: usize = 32;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Stage {
+    Decide,
+    /// One more run at the same tree before a regression is believed.
+    Recheck(Resample),
+    Restore {
+        attempt: u32,
+        to: Digest,
+    },
+    Restoring {
+        attempt: u32,
+        to: Digest,
+    },
+    /// Put back; to be walked.
+    Walk,
+    /// The restore failed; only a halt is left to record.
+    Broken(String),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ratchet {
+    judged: Judged,
+    stage: Stage,
+    rechecked: bool,
+    rejected: bool,
+}
+
+impl Ratchet {
+    pub(crate) fn new(judged: Judged) -> Self {
+        Self {
+            judged,
+            stage: Stage::Decide,
+            rechecked: false,
+            rejected: false,
+        }
+    }
+
+    fn decide(&self, facts: &Facts) -> Next {
+        let judged = &self.judged;
+        if let Some((reason, detail)) = &judged.violation {
+            let guards = &facts.policy().guards;
+            let give_up = guards.on_violation == OnViolation::Halt
+                || facts.violations >= guards.violations_max
+                || judged.turn.iteration == 0;
+            if give_up {
+                let detail = if facts.violations > 1 {
+                    format!(
+                        "{detail}; violation {} (violations_max = {})",
+                        facts.violations, guards.violations_max
+                    )
+                } else {
+                    detail.clone()
+                };
+                return halt(facts, *reason, "guard", &detail);
+            }
+            return self.reject(facts, RejectCause::Violation, [detail.clone()].into());
+        }
+        if judged.green.is_some() && judged.cleared.is_none() {
+            let why = judged
+                .unavailable
+                .as_deref()
+                .unwrap_or("more findings than could be listed");
+            return halt(facts, HaltReason::ObjectiveUnverified, "guard_unavailable", why);
+        }
+        if !judged.broke.is_empty() {
+            if self.rechecked {
+                return self.reject(facts, RejectCause::Regressed, judged.broke.clone());
+            }
+            return Next::Perform(Effect::Check {
+                iteration: judged.turn.iteration,
+                attempt: 1,
+                purpose: CheckPurpose::Recheck,
+                time_left_ms: facts.time_left_ms(),
+            });
+        }
+        let accepted = facts.accepted.as_ref().map(|accepted| accepted.tree);
+        Next::Record(
+            CandidateAccepted {
+                iteration: judged.turn.iteration,
+                tree: judged.turn.tree,
+                passing: count(&judged.passing),
+                failing: count(&judged.failing),
+                changed: accepted.is_some_and(|tree| tree != judged.turn.tree),
+            }
+            .into(),
+        )
+    }
+
+    fn reject(&self, facts: &Facts, cause: RejectCause, mut subjects: Vec<String>) -> Next {
+        let Some(restore_to) = facts.accepted.as_ref().map(|accepted| accepted.tree).or(facts.t0) else {
+            return halt(
+                facts,
+                HaltReason::InternalError,
+                "no_accepted_tree",
+                "there is no tree to put back",
+            );
+        };
+        let subjects_total = u64::try_from(subjects.len()).unwrap_or(u64::MAX);
+        subjects.truncate(SUBJECTS_MAX);
+        Next::Record(
+            CandidateRejected {
+                iteration: self.judged.turn.iteration,
+                tree: self.judged.turn.tree,
+                restore_to,
+                cause,
+                subjects,
+                subjects_total,
+            }
+            .into(),
+        )
+    }
+
+    fn accept(self, facts: &mut Facts, accepted: &CandidateAccepted) -> Phase {
+        if accepted.changed {
+            facts.people.unread += 1;
+        }
+        facts.universe.extend(facts.members.iter().map(|(id, _)| id));
+        facts.accepted = Some(Rc::new(Accepted {
+            iteration: accepted.iteration,
+            tree: accepted.tree,
+            passing: self.judged.passing.clone(),
+            failing: self.judged.failing.clone(),
+            statuses: facts.members.clone(),
+        }));
+        facts.told = String::new();
+        Phase::Progress(Progress::new(self.judged, false, self.rechecked))
+    }
+
+    fn put_back(mut self, facts: &mut Facts, rejected: &CandidateRejected) -> Phase {
+        let named = rejected.subjects.join(", ");
+        facts.told = match rejected.cause {
+            RejectCause::Regressed => format!(
+                "Your last change was undone: it broke {} that had passed: {named}.",
+                if rejected.subjects_total == 1 {
+                    "a test".into()
+                } else {
+                    format!("{} tests", rejected.subjects_total)
+                }
+            ),
+            RejectCause::Violation => {
+                format!("Your last change was undone: it touched what is out of bounds: {named}.")
+            }
+            RejectCause::Score => format!("Your last change was undone: {named}."),
+        };
+        self.rejected = true;
+        self.stage = Stage::Restore {
+            attempt: 1,
+            to: rejected.restore_to,
+        };
+        Phase::Ratchet(self)
+    }
+}
+
+fn count(set: &IdSet) -> u64 {
+    u64::try_from(set.len()).unwrap_or(u64::MAX)
+}
+
+impl Room for Ratchet {
+    const NAME: PhaseName = PhaseName::Ratchet;
+
+    fn next(&self, facts: &Facts) -> Next {
+        let iteration = self.judged.turn.iteration;
+        match &self.stage {
+            Stage::Decide => self.decide(facts),
+            Stage::Recheck(sample) => sample.next(facts, iteration).unwrap_or_else(|| self.decide(facts)),
+            Stage::Restore { attempt, to } => Next::Perform(Effect::Restore {
+                iteration,
+                attempt: *attempt,
+                to: *to,
+            }),
+            Stage::Restoring { .. } => Next::Await,
+            Stage::Walk => Next::Perform(Effect::ObserveTree {
+                iteration,
+                purpose: TreePurpose::AfterRestore,
+                base: facts.surface,
+            }),
+            Stage::Broken(why) => halt(facts, HaltReason::ExecutionFailure, "restoration_failed", why),
+        }
+    }
+
+    fn apply(mut self, facts: &mut Facts, event: &Event) -> Result<Phase, Illegal> {
+        match (&mut self.stage, event) {
+            (Stage::Decide, Event::CandidateAccepted(accepted)) => {
+                if self.judged.violation.is_some() {
+                    return Err(Self::illegal(event, "a turn with a violation is never accepted"));
+                }
+                return Ok(self.accept(facts, accepted));
+            }
+            // The disagreement of a flaky check must not cost the agent its work.
+            (Stage::Decide, Event::CheckBegan(_)) if !self.rechecked => {
+                let mut sample = Resample::new(CheckPurpose::Recheck);
+                sample.apply(facts, &self.judged.check, event)?;
+                self.stage = Stage::Recheck(sample);
+            }
+            (Stage::Recheck(sample), _) if !sample.agreed() => {
+                sample.apply(facts, &self.judged.check, event)?;
+                self.rechecked |= sample.agreed();
+                if sample.agreed() {
+                    self.stage = Stage::Decide;
+                }
+            }
+            (Stage::Decide, Event::CandidateRejected(rejected)) => return Ok(self.put_back(facts, rejected)),
+            (Stage::Restore { attempt, to }, Event::RestoreBegan(began))
+                if (began.attempt, began.to) == (*attempt, *to) =>
+            {
+                self.stage = Stage::Restoring {
+                    attempt: *attempt,
+                    to: *to,
+                };
+            }
+            (Stage::Restoring { attempt, to }, Event::RestoreEnded(ended))
+                if (ended.attempt, ended.to) == (*attempt, *to) =>
+            {
+                self.stage = if ended.error.is_empty() {
+                    Stage::Walk
+                } else {
+                    Stage::Broken(ended.error.clone())
+                };
+            }
+            // Restoring is idempotent: a half-made one is completed.
+            (Stage::Restoring { attempt, to }, Event::Interrupted(interrupted)) if interrupted.attempt == *attempt => {
+                self.stage = Stage::Restore {
+                    attempt: *attempt + 1,
+                    to: *to,
+                };
+            }
+            (Stage::Walk, Event::TreeObserved(seen)) if seen.purpose == TreePurpose::AfterRestore => {
+                return Ok(Phase::Progress(Progress::new(self.judged, true, self.rechecked)));
+            }
+            _ => return Err(Self::illegal(event, "not the next step of this decision")),
+        }
+        Ok(Phase::Ratchet(self))
+    }
+
+    fn awaiting(&self) -> Option<u32> {
+        match &self.stage {
+            Stage::Restoring { attempt, .. } => Some(*attempt),
+            Stage::Recheck(sample) => sample.awaiting(),
+            Stage::Decide | Stage::Restore { .. } | Stage::Walk | Stage::Broken(_) => None,
+        }
+    }
+}

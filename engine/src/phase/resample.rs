@@ -1,0 +1,129 @@
+//! One more run of the check at the same tree, inside another room.
+//!
+//! Used before a rejection or a halt that a flaky check could have caused, and before green. The first
+//! run is the reference; a later run at the same tree is a sample of its determinism (SPEC 4.4).
+
+use alloc::format;
+use alloc::string::String;
+
+use super::check::{Failure, failure, halt_for};
+use super::{Illegal, halt};
+use crate::effect::{Effect, Next};
+use crate::event::Event;
+use crate::event::halt::HaltReason;
+use crate::event::id::PhaseName;
+use crate::event::iteration::{CheckEnded, CheckPurpose};
+use crate::facts::Facts;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Stage {
+    Ask,
+    Running,
+    Agreed,
+    Disagreed(String),
+    Failed(alloc::rc::Rc<CheckEnded>),
+}
+
+/// A sample under way, or its result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resample {
+    purpose: CheckPurpose,
+    attempt: u32,
+    stage: Stage,
+}
+
+impl Resample {
+    pub(crate) fn new(purpose: CheckPurpose) -> Self {
+        Self {
+            purpose,
+            attempt: 1,
+            stage: Stage::Ask,
+        }
+    }
+
+    pub(crate) fn agreed(&self) -> bool {
+        self.stage == Stage::Agreed
+    }
+
+    pub(crate) fn awaiting(&self) -> Option<u32> {
+        (self.stage == Stage::Running).then_some(self.attempt)
+    }
+
+    /// What is left to do for this sample; `None` once it agreed.
+    pub(crate) fn next(&self, facts: &Facts, iteration: u32) -> Option<Next> {
+        match &self.stage {
+            Stage::Ask => Some(Next::Perform(Effect::Check {
+                iteration,
+                attempt: self.attempt,
+                purpose: self.purpose,
+                time_left_ms: facts.time_left_ms(),
+            })),
+            Stage::Running => Some(Next::Await),
+            Stage::Agreed => None,
+            Stage::Disagreed(detail) => Some(halt(facts, HaltReason::CheckFlaky, self.purpose.label(), detail)),
+            Stage::Failed(check) => failure(&check.run, facts).and_then(|f| halt_for(&f, facts)),
+        }
+    }
+
+    /// Takes a fact about this sample; `reference` is the run that it repeats.
+    pub(crate) fn apply(&mut self, facts: &mut Facts, reference: &CheckEnded, event: &Event) -> Result<(), Illegal> {
+        match (&self.stage, event) {
+            (Stage::Ask, Event::CheckBegan(began)) if (began.attempt, began.purpose) == self.key() => {
+                self.stage = Stage::Running;
+            }
+            (Stage::Running, Event::CheckEnded(ended)) if (ended.attempt, ended.purpose) == self.key() => {
+                self.stage = match failure(&ended.run, facts) {
+                    Some(Failure::Again) => {
+                        self.attempt += 1;
+                        Stage::Ask
+                    }
+                    Some(_) => Stage::Failed(alloc::rc::Rc::new(ended.clone())),
+                    None => compare(facts, reference, ended),
+                };
+            }
+            (Stage::Running, Event::Interrupted(interrupted)) if interrupted.attempt == self.attempt => {
+                self.attempt += 1;
+                self.stage = Stage::Ask;
+            }
+            _ => {
+                let why = "not the next step of this sample";
+                return Err(Illegal {
+                    phase: PhaseName::Check,
+                    event: event.name(),
+                    why,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn key(&self) -> (u32, CheckPurpose) {
+        (self.attempt, self.purpose)
+    }
+}
+
+/// Agreement is equal exit status and equal members: durations and text do not count.
+fn compare(facts: &mut Facts, reference: &CheckEnded, sample: &CheckEnded) -> Stage {
+    facts.determinism.samples += 1;
+    let same_exit = reference.run.exited() == sample.run.exited();
+    let same_members = reference.measurement.members_digest == sample.measurement.members_digest;
+    if same_exit && same_members {
+        return Stage::Agreed;
+    }
+    facts.determinism.disagreements += 1;
+    let exit = |check: &CheckEnded| {
+        check
+            .run
+            .exited()
+            .map_or_else(|| "no status".into(), |code| format!("status {code}"))
+    };
+    let first = sample.measurement.changes.first();
+    let member = first
+        .map(|c| format!("; {} became {}", c.id, c.status))
+        .unwrap_or_default();
+    Stage::Disagreed(format!(
+        "{} first and {} on the same tree{member}",
+        exit(reference),
+        exit(sample)
+    ))
+}

@@ -1,0 +1,48 @@
+//! One turn on its way through the rooms: what the agent did, what was seen, what was judged.
+
+use alloc::boxed::Box;
+use alloc::rc::Rc;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::check::GreenCheck;
+use crate::event::halt::HaltReason;
+use crate::event::id::Digest;
+use crate::event::iteration::CheckEnded;
+use crate::event::measurement::{Survivor, TreeSeen};
+use crate::guard::GuardsCleared;
+use crate::members::IdSet;
+
+/// The evidence of an iteration, collected on the way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Turn {
+    pub iteration: u32,
+    /// The tree that the check judged.
+    pub tree: Digest,
+    pub no_op: bool,
+    pub exec_survivors: Vec<Survivor>,
+    pub interference: Vec<String>,
+    /// None in the baseline.
+    pub after_exec: Option<Box<TreeSeen>>,
+}
+
+/// A turn whose check ran and whose guards spoke.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Judged {
+    pub turn: Turn,
+    pub check: Rc<CheckEnded>,
+    /// The check passed.
+    pub green: Option<GreenCheck>,
+    /// Every guard ran and none objected.
+    pub cleared: Option<GuardsCleared>,
+    /// The first violation: reason label, subject and detail.
+    pub violation: Option<(HaltReason, String)>,
+    /// The first guard that could not run, and why.
+    pub unavailable: Option<String>,
+    pub failing: IdSet,
+    pub passing: IdSet,
+    /// Members that the accepted line passed and this turn does not.
+    pub broke: Vec<String>,
+    /// Members that failed in the accepted line and pass now.
+    pub fixed: Vec<String>,
+}

@@ -1,0 +1,532 @@
+//! State = facts + phase, and the five functions of the machine. A table of contents: judgement lives in
+//! the rooms.
+
+use alloc::string::String;
+
+use crate::effect::{Effect, Next, Observation, Reading};
+use crate::event::Event;
+use crate::event::halt::HaltReason;
+use crate::event::id::Stamp;
+use crate::event::iteration::{
+    CheckBegan, CheckEnded, ContextBuilt, ExecuteBegan, ExecuteEnded, RestoreBegan, RestoreEnded, RetryWaited,
+    TreeObserved, TreePurpose,
+};
+use crate::event::measurement::{IntegritySet, Measurement, MemberStatus, SurfaceClass, TreeSeen};
+use crate::event::money::CallStatus;
+use crate::event::run::{Halted, InterruptCause, Interrupted, Resumed, RunOpened, SuspendCause, Suspended};
+use crate::facts::Facts;
+use crate::phase::{Illegal, Phase, closed, open};
+
+/// The fold of a journal's events.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct State {
+    pub facts: Facts,
+    pub phase: Phase,
+}
+
+impl State {
+    /// The state after the first event.
+    pub fn open(opened: RunOpened) -> Self {
+        Self {
+            facts: Facts::new(opened),
+            phase: Phase::Open(open::Open),
+        }
+    }
+
+    /// Folds a whole sequence; the error names the index of the first event that does not belong.
+    pub fn fold<'a>(events: impl IntoIterator<Item = &'a Event>) -> Result<Self, (usize, Illegal)> {
+        let mut state: Option<Self> = None;
+        let mut count = 0;
+        for (index, event) in events.into_iter().enumerate() {
+            count = index + 1;
+            state = Some(match state.take() {
+                None => Self::first(event).map_err(|illegal| (index, illegal))?,
+                Some(state) => state.apply(event).map_err(|illegal| (index, illegal))?,
+            });
+        }
+        state.ok_or((
+            count,
+            Illegal {
+                phase: crate::event::id::PhaseName::Open,
+                event: "none",
+                why: "an empty journal has no run",
+            },
+        ))
+    }
+
+    /// The state after the first event of a journal.
+    pub fn first(event: &Event) -> Result<Self, Illegal> {
+        match event {
+            Event::RunOpened(opened) => Ok(Self::open(opened.clone())),
+            other => Err(Illegal {
+                phase: crate::event::id::PhaseName::Open,
+                event: other.name(),
+                why: "a journal begins with run_opened",
+            }),
+        }
+    }
+
+    /// What to do next. Pure: asking twice gives the same answer.
+    pub fn next(&self) -> Next {
+        if self.facts.suspended.is_some() {
+            return Next::Stop;
+        }
+        // A resumed run looks at t0 again before it pays for another turn (SPEC 3.6).
+        if self.phase.before_work() {
+            if let Some((reason, detail)) = &self.facts.drift {
+                return crate::phase::halt(&self.facts, *reason, "surface_drift", detail);
+            }
+            if self.facts.revalidate {
+                let (iteration, base) = (self.facts.iteration, self.facts.surface);
+                return Next::Perform(Effect::ObserveTree {
+                    iteration,
+                    purpose: TreePurpose::Resume,
+                    base,
+                });
+            }
+        }
+        self.phase.next(&self.facts)
+    }
+
+    /// The fact that an effect is about to happen, for effects that the world could notice.
+    pub fn began(&self, effect: &Effect, at: Stamp) -> Option<Event> {
+        match *effect {
+            Effect::Execute { iteration, attempt, .. } => Some(ExecuteBegan { at, iteration, attempt }.into()),
+            Effect::Check {
+                iteration,
+                attempt,
+                purpose,
+                ..
+            } => Some(
+                CheckBegan {
+                    at,
+                    iteration,
+                    attempt,
+                    purpose,
+                }
+                .into(),
+            ),
+            Effect::Restore { iteration, attempt, to } => Some(
+                RestoreBegan {
+                    at,
+                    iteration,
+                    attempt,
+                    to,
+                }
+                .into(),
+            ),
+            Effect::ObserveTree { .. } | Effect::BuildContext(_) | Effect::Wait { .. } => None,
+        }
+    }
+
+    /// The fact that an answer amounts to.
+    pub fn observe(&self, effect: &Effect, observation: Observation) -> Event {
+        match (effect, observation) {
+            (Effect::ObserveTree { iteration, purpose, .. }, Observation::Tree { at, seen }) => TreeObserved {
+                at,
+                iteration: *iteration,
+                purpose: *purpose,
+                seen,
+            }
+            .into(),
+            (
+                Effect::BuildContext(request),
+                Observation::Context {
+                    path,
+                    digest,
+                    bytes,
+                    tokens,
+                    manifest,
+                    error,
+                },
+            ) => ContextBuilt {
+                iteration: request.iteration,
+                path,
+                digest,
+                bytes,
+                tokens,
+                manifest,
+                error,
+            }
+            .into(),
+            (
+                Effect::Execute { iteration, attempt, .. },
+                Observation::Executed {
+                    at,
+                    run,
+                    ask,
+                    interference,
+                },
+            ) => ExecuteEnded {
+                at,
+                iteration: *iteration,
+                attempt: *attempt,
+                run,
+                ask,
+                interference,
+            }
+            .into(),
+            (Effect::Wait { iteration, attempt, .. }, Observation::Waited { at }) => RetryWaited {
+                at,
+                iteration: *iteration,
+                attempt: *attempt,
+            }
+            .into(),
+            (
+                Effect::Check {
+                    iteration,
+                    attempt,
+                    purpose,
+                    ..
+                },
+                Observation::Checked { at, run, reading },
+            ) => {
+                let measurement = self.measurement(reading);
+                CheckEnded {
+                    at,
+                    iteration: *iteration,
+                    attempt: *attempt,
+                    purpose: *purpose,
+                    run,
+                    measurement,
+                }
+                .into()
+            }
+            (
+                Effect::Restore { iteration, attempt, to },
+                Observation::Restored {
+                    at,
+                    written,
+                    removed,
+                    saved,
+                    error,
+                },
+            ) => {
+                let (iteration, attempt, to) = (*iteration, *attempt, *to);
+                RestoreEnded {
+                    at,
+                    iteration,
+                    attempt,
+                    to,
+                    written,
+                    removed,
+                    saved,
+                    error,
+                }
+                .into()
+            }
+            (_, Observation::TreeLost { why, .. }) => self.broken(HaltReason::WorkspaceInvalid, "workdir_lost", why),
+            (effect, _) => {
+                let why = alloc::format!("the world answered {effect:?} with something else");
+                self.broken(HaltReason::InternalError, "foreign_answer", why)
+            }
+        }
+    }
+
+    /// A halt that an observation itself amounts to.
+    fn broken(&self, reason: HaltReason, cause: &str, why: String) -> Event {
+        let mut sentence = String::from(reason.row().sentence.trim_end_matches('.'));
+        sentence.push_str(": ");
+        sentence.push_str(&why);
+        sentence.push('.');
+        let accepted = self.facts.accepted.as_ref().map(|accepted| accepted.tree);
+        let (iteration, tree) = (self.facts.iteration, self.facts.tree);
+        Halted {
+            iteration,
+            reason,
+            cause: cause.into(),
+            sentence,
+            tree,
+            accepted,
+            improving: false,
+        }
+        .into()
+    }
+
+    /// Compares a reading with what was known, so that the journal keeps only the difference.
+    fn measurement(&self, mut reading: Reading) -> Measurement {
+        if reading.collector == FAILURES_CMD {
+            self.complete(&mut reading);
+        }
+        let integrity = reading.integrity.map(|set| {
+            let known = &self.facts.integrity;
+            let usable = set.error.is_empty();
+            let lost = known
+                .iter()
+                .filter(|id| usable && set.ids.binary_search(id).is_err())
+                .cloned()
+                .collect();
+            let added = set.ids.iter().filter(|id| !known.contains(id)).cloned().collect();
+            IntegritySet {
+                total: u64::try_from(set.ids.len()).unwrap_or(u64::MAX),
+                digest: set.digest,
+                added,
+                lost,
+                error: set.error,
+            }
+        });
+        Measurement {
+            members_total: u64::try_from(reading.members.len()).unwrap_or(u64::MAX),
+            changes: self.facts.members.changes_to(&reading.members),
+            collector: reading.collector,
+            note: reading.note,
+            report: reading.report,
+            announced: reading.announced,
+            concluded: reading.concluded,
+            retried: reading.retried,
+            members_digest: reading.members_digest,
+            messages_digest: reading.messages_digest,
+            output_digest: reading.output_digest,
+            integrity,
+            cost_us: reading.cost_us,
+        }
+    }
+
+    /// A failures command lists only what fails: whoever it listed before and not now passes.
+    fn complete(&self, reading: &mut Reading) {
+        let known = self
+            .facts
+            .members
+            .iter()
+            .map(|(id, _)| id)
+            .chain(self.facts.universe.iter());
+        let passing: alloc::vec::Vec<_> = known
+            .filter(|id| reading.members.binary_search_by(|(other, _)| other.cmp(id)).is_err())
+            .map(|id| (id.clone(), MemberStatus::Passed))
+            .collect();
+        reading.members.extend(passing);
+        reading.members.sort_unstable();
+        reading.members.dedup_by(|a, b| a.0 == b.0);
+    }
+
+    /// The fact that a begun effect has no end, after a crash. `None` when nothing is unanswered.
+    pub fn recover(&self, at: Stamp) -> Option<Event> {
+        let attempt = self.phase.awaiting()?;
+        let (iteration, phase) = (self.facts.iteration, self.phase.name());
+        Some(
+            Interrupted {
+                at,
+                iteration,
+                phase,
+                attempt,
+                cause: InterruptCause::Crash,
+            }
+            .into(),
+        )
+    }
+
+    /// The fact that the run stops here without a halt.
+    pub fn suspend(&self, cause: SuspendCause, code: i32, detail: String, at: Stamp) -> Event {
+        Suspended {
+            at,
+            cause,
+            code,
+            detail,
+        }
+        .into()
+    }
+
+    /// Whether the run can be continued, and why not.
+    pub fn resumable(&self) -> Result<(), HaltReason> {
+        match &self.facts.halted {
+            Some(halted) if !closed::resumable(halted.reason) || self.facts.t0.is_none() => Err(halted.reason),
+            _ => Ok(()),
+        }
+    }
+
+    /// The fact that a new life of the governor took over.
+    pub fn resume(&self, at: Stamp, engine: String, boot_id: String, leftovers: u32) -> Event {
+        Resumed {
+            at,
+            engine,
+            boot_id,
+            leftovers,
+        }
+        .into()
+    }
+
+    /// Takes one fact, or says that it does not belong here. Judges order, never merit.
+    pub fn apply(self, event: &Event) -> Result<Self, Illegal> {
+        let Self { mut facts, phase } = self;
+        stamp(&mut facts, event);
+        let phase = match event {
+            Event::Halted(halted) => halt(&mut facts, phase, event, halted)?,
+            Event::Suspended(suspended) => {
+                open_only(&phase, event, &facts)?;
+                facts.suspended = Some(suspended.clone());
+                phase
+            }
+            Event::Resumed(_) => {
+                facts.suspended = None;
+                facts.revalidate = facts.surface.is_some();
+                if matches!(phase, Phase::Closed(_)) {
+                    phase.apply(&mut facts, event)?
+                } else {
+                    phase
+                }
+            }
+            Event::TreeObserved(observed) if observed.purpose == TreePurpose::Resume => {
+                open_only(&phase, event, &facts)?;
+                if !facts.revalidate {
+                    let why = "only a resumed run looks at t0 again";
+                    return Err(Illegal {
+                        phase: phase.name(),
+                        event: event.name(),
+                        why,
+                    });
+                }
+                facts.revalidate = false;
+                facts.drift = drift(&observed.seen);
+                phase
+            }
+            _ if ledger(&mut facts, event) => phase,
+            _ => {
+                open_only(&phase, event, &facts)?;
+                phase.apply(&mut facts, event)?
+            }
+        };
+        Ok(Self { facts, phase })
+    }
+}
+
+/// The watched path that differs from t0, if any, before a resumed run goes on.
+fn drift(seen: &TreeSeen) -> Option<(HaltReason, String)> {
+    let change = seen
+        .surface
+        .iter()
+        .min_by_key(|change| change.class != SurfaceClass::Blocked)?;
+    let reason = match change.class {
+        SurfaceClass::Blocked => HaltReason::BlockedPathModified,
+        SurfaceClass::Protected | SurfaceClass::Determinant => HaltReason::MetricIntegrityViolation,
+    };
+    let path = change.path.text();
+    Some((
+        reason,
+        alloc::format!(
+            "{path} was {} since t0, seen on resume ({} is watched)",
+            change.kind,
+            change.pattern
+        ),
+    ))
+}
+
+/// The collector that stands for the operator's own failures command.
+pub const FAILURES_CMD: &str = "failures_cmd";
+
+/// Work events need a run that is neither suspended nor over.
+fn open_only(phase: &Phase, event: &Event, facts: &Facts) -> Result<(), Illegal> {
+    let why = if facts.suspended.is_some() {
+        "the run is suspended; it must be resumed first"
+    } else if matches!(phase, Phase::Closed(_)) {
+        "the run is over"
+    } else {
+        return Ok(());
+    };
+    Err(Illegal {
+        phase: phase.name(),
+        event: event.name(),
+        why,
+    })
+}
+
+/// A halt closes any open room; success closes only one that holds its proof.
+fn halt(facts: &mut Facts, phase: Phase, event: &Event, halted: &Halted) -> Result<Phase, Illegal> {
+    open_only(&phase, event, facts)?;
+    if halted.reason == HaltReason::SuccessConditionMet {
+        let proof = match &phase {
+            Phase::Checkpoint(room) => room.converged(),
+            _ => None,
+        };
+        if proof.is_none() {
+            let why = "success needs cleared guards and a green check of the same iteration and tree";
+            return Err(Illegal {
+                phase: phase.name(),
+                event: event.name(),
+                why,
+            });
+        }
+    }
+    facts.halted = Some(halted.clone());
+    Ok(Phase::Closed(closed::Closed { reason: halted.reason }))
+}
+
+/// Time and measurements that every room relies on, folded in one place.
+fn stamp(facts: &mut Facts, event: &Event) {
+    match event {
+        Event::TreeObserved(observed) => {
+            facts.tick(observed.at);
+            facts.tree = observed.seen.tree;
+            facts.head.clone_from(&observed.seen.git.head);
+            facts.branch.clone_from(&observed.seen.git.branch);
+        }
+        Event::ExecuteBegan(began) => facts.tick(began.at),
+        Event::ExecuteEnded(ended) => facts.tick(ended.at),
+        Event::RetryWaited(waited) => facts.tick(waited.at),
+        Event::CheckBegan(began) => facts.tick(began.at),
+        Event::CheckEnded(ended) => {
+            facts.tick(ended.at);
+            facts.members.apply(&ended.measurement.changes);
+            if let Some(integrity) = &ended.measurement.integrity {
+                facts.integrity.extend(integrity.added.iter());
+            }
+        }
+        Event::RestoreBegan(began) => facts.tick(began.at),
+        Event::RestoreEnded(ended) => facts.tick(ended.at),
+        Event::Suspended(suspended) => facts.tick(suspended.at),
+        Event::Resumed(resumed) => facts.reborn(resumed.at),
+        Event::Interrupted(interrupted) if interrupted.cause == InterruptCause::Crash => facts.now = interrupted.at,
+        _ => {}
+    }
+}
+
+/// Facts of ledgers: money, people, probes, zones. They move no room. True when the event is one.
+fn ledger(facts: &mut Facts, event: &Event) -> bool {
+    match event {
+        Event::Amended(amended) => {
+            let bounds = &mut facts.bounds;
+            bounds.max_iterations = amended.max_iterations.unwrap_or(bounds.max_iterations);
+            bounds.timeout_ms = amended.timeout_ms.or(bounds.timeout_ms);
+            bounds.command_timeout_ms = amended.command_timeout_ms.or(bounds.command_timeout_ms);
+            bounds.check_timeout_ms = amended.check_timeout_ms.or(bounds.check_timeout_ms);
+            bounds.budget_microusd = amended.budget_microusd.or(bounds.budget_microusd);
+        }
+        Event::Reserved(reserved) => {
+            let sum = reserved
+                .calls
+                .iter()
+                .fold(0_u64, |sum, call| sum.saturating_add(call.max_microusd));
+            facts.spend.reserved_microusd = facts.spend.reserved_microusd.saturating_add(sum);
+        }
+        Event::Settled(settled) => {
+            facts.spend.reserved_microusd = 0;
+            for call in settled.calls.iter().filter(|call| call.status != CallStatus::Skipped) {
+                if facts.spend.book(&call.id) {
+                    let spend = &mut facts.spend;
+                    spend.calls += 1;
+                    spend.unknown |= call.microusd.is_none();
+                    spend.microusd = spend.microusd.saturating_add(call.microusd.unwrap_or(0));
+                    let tokens = call.tokens_in.unwrap_or(0).saturating_add(call.tokens_out.unwrap_or(0));
+                    spend.tokens = spend.tokens.saturating_add(tokens);
+                }
+            }
+        }
+        Event::Acked(acked) => {
+            facts.people.unread = 0;
+            facts.people.escalated = None;
+            facts.people.acked_by = Some(acked.reviewer.clone());
+        }
+        Event::Escalated(escalated) => facts.people.escalated = Some(escalated.reason),
+        Event::Scored(_)
+        | Event::Judged(_)
+        | Event::Probed(_)
+        | Event::Vetted(_)
+        | Event::Delivered(_)
+        | Event::TaskSelected(_)
+        | Event::TaskClosed(_)
+        | Event::ZoneEntered(_)
+        | Event::Credential(_)
+        | Event::Egress(_) => {}
+        _ => return false,
+    }
+    true
+}
