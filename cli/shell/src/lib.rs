@@ -1,1 +1,3 @@
-//! Placeholder header, replaced by the crate.
+//! The hands of loopexec: what it does to the world, and nothing it decides.
+
+pub mod process;
