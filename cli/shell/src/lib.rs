@@ -1,3 +1,5 @@
-//! The hands of loopexec: what it does to the world, and nothing it decides.
+//! The hands of loopexec: processes, trees, collectors, configuration, the driver loop. They decide nothing.
 
+pub mod oracle;
 pub mod process;
+pub mod tree;
