@@ -1,1 +1,2 @@
 //! Placeholder header, replaced by the crate.
+pub mod oracle;
