@@ -143,7 +143,10 @@ mod tests {
     fn the_monotonic_clock_never_falls_and_starts_near_zero() {
         start();
         let first = mono_ms();
-        assert!(first < 24 * 3_600_000, "milliseconds since this process started, not since boot: {first}");
+        assert!(
+            first < 24 * 3_600_000,
+            "milliseconds since this process started, not since boot: {first}"
+        );
         assert!((0..1_000).map(|_| mono_ms()).is_sorted());
     }
 

@@ -17,7 +17,7 @@ mod run_id;
 #[cfg(test)]
 mod tests;
 
-use std::fs::{self, DirBuilder};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
@@ -45,6 +45,20 @@ pub fn workdir(path: &Path) -> Result<PathBuf, PathError> {
         Ok(absolute)
     } else {
         Err(PathError::NotADirectory { path: absolute })
+    }
+}
+
+/// Opens a regular file for reading. A pipe in its place must not make anybody wait for a writer.
+///
+/// # Errors
+/// What the system said, or that it is no regular file.
+pub fn open_regular(path: &Path) -> io::Result<File> {
+    let nonblock = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);
+    let file = OpenOptions::new().read(true).custom_flags(nonblock).open(path)?;
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(io::Error::other("it is not a regular file"))
     }
 }
 
@@ -92,7 +106,7 @@ impl StateDir {
     /// Keeps version control away, without touching the project's own ignore files.
     fn ignore_itself(&self) -> Result<(), PathError> {
         let path = self.root.join(".gitignore");
-        let mut options = fs::OpenOptions::new();
+        let mut options = OpenOptions::new();
         match options.write(true).create_new(true).mode(PRIVATE_FILE).open(&path) {
             Ok(mut file) => file
                 .write_all(b"*\n")

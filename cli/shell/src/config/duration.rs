@@ -64,7 +64,11 @@ pub fn parse(text: &str) -> Result<u64, Fault> {
             .ok_or_else(too_long)?;
         rest = after;
     }
-    if text.is_empty() { Err(malformed()) } else { Ok(total_ms) }
+    if text.is_empty() {
+        Err(malformed())
+    } else {
+        Ok(total_ms)
+    }
 }
 
 /// `number` units of `unit_ms`; `None` when it is no number.

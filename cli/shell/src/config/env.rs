@@ -96,7 +96,13 @@ fn parts(raw: &[u8]) -> Vec<&[u8]> {
     let separator = if by_line { b'\n' } else { b',' };
     let body = raw.strip_suffix(b"\n").unwrap_or(raw);
     body.split(|byte| *byte == separator)
-        .map(|part| if by_line { part.strip_suffix(b"\r").unwrap_or(part) } else { part.trim_ascii() })
+        .map(|part| {
+            if by_line {
+                part.strip_suffix(b"\r").unwrap_or(part)
+            } else {
+                part.trim_ascii()
+            }
+        })
         .collect()
 }
 

@@ -48,32 +48,68 @@ pub enum Fault {
         nearest: Option<String>,
     },
     /// The same setting twice in one layer.
-    Twice { first: String },
+    Twice {
+        first: String,
+    },
     /// Two settings that cannot both hold.
-    Contradiction { detail: String },
-    Empty { what: &'static str },
+    Contradiction {
+        detail: String,
+    },
+    Empty {
+        what: &'static str,
+    },
     NotUtf8,
     /// A nul byte, which no command line and no path can hold.
     Nul,
     /// Not of the wanted form.
-    Malformed { wanted: String, found: String },
-    MissingUnit { found: String },
-    UnknownUnit { unit: String, units: &'static str },
+    Malformed {
+        wanted: String,
+        found: String,
+    },
+    MissingUnit {
+        found: String,
+    },
+    UnknownUnit {
+        unit: String,
+        units: &'static str,
+    },
     /// More digits than are kept exactly.
-    TooFine { found: String, smallest: &'static str },
-    BelowMinimum { found: String, minimum: String },
-    AboveMaximum { found: String, maximum: String },
+    TooFine {
+        found: String,
+        smallest: &'static str,
+    },
+    BelowMinimum {
+        found: String,
+        minimum: String,
+    },
+    AboveMaximum {
+        found: String,
+        maximum: String,
+    },
     /// An amount of money that is negative or no number at all.
-    BadMoney { found: String },
+    BadMoney {
+        found: String,
+    },
     /// Not a pattern that could ever match what its author means.
-    BadPattern { found: String, why: &'static str },
-    NotToml { message: String },
+    BadPattern {
+        found: String,
+        why: &'static str,
+    },
+    NotToml {
+        message: String,
+    },
     /// The file could not be read.
-    Unreadable { detail: String },
-    TooLarge { max_bytes: u64 },
+    Unreadable {
+        detail: String,
+    },
+    TooLarge {
+        max_bytes: u64,
+    },
     NoCheck,
     /// `pins = "required"` without these.
-    Unpinned { missing: Vec<&'static str> },
+    Unpinned {
+        missing: Vec<&'static str>,
+    },
     BudgetWithoutMetering,
     NoBash,
 }

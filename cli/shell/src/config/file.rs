@@ -4,9 +4,7 @@
 //! source text, so that an amount of money never passes through a float.
 
 use std::ffi::OsStr;
-use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use toml::Spanned;
@@ -17,6 +15,7 @@ use super::resolve::Entry;
 use super::setting::{Kind, Off, Setting};
 use super::value::{self, Value};
 use super::{names, table};
+use crate::paths::open_regular;
 
 /// No configuration needs more than this.
 pub const MAX_BYTES: u64 = 1 << 20;
@@ -60,7 +59,7 @@ fn load(path: &Path) -> Result<Option<Vec<u8>>, ConfigError> {
         let detail = error.to_string();
         ConfigError::new(Place::WholeFile(path.to_owned()), Fault::Unreadable { detail })
     };
-    let file = match open(path) {
+    let file = match open_regular(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(fail(&error)),
@@ -74,17 +73,6 @@ fn load(path: &Path) -> Result<Option<Vec<u8>>, ConfigError> {
         ));
     }
     Ok(Some(bytes))
-}
-
-/// Opens a regular file for reading. A pipe in its place must not make the run wait for a writer.
-pub(super) fn open(path: &Path) -> io::Result<File> {
-    let nonblock = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);
-    let file = OpenOptions::new().read(true).custom_flags(nonblock).open(path)?;
-    if file.metadata()?.is_file() {
-        Ok(file)
-    } else {
-        Err(io::Error::other("it is not a regular file"))
-    }
 }
 
 struct Source<'a> {
@@ -228,7 +216,11 @@ fn scalar_text(setting: &Setting, value: &DeValue<'_>) -> Result<String, Fault> 
         Kind::Duration => integer || float || string,
         _ => string,
     };
-    if suits { Ok(text) } else { Err(wrong_type(wanted(setting), value)) }
+    if suits {
+        Ok(text)
+    } else {
+        Err(wrong_type(wanted(setting), value))
+    }
 }
 
 fn wanted(setting: &Setting) -> &'static str {

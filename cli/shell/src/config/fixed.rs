@@ -67,7 +67,9 @@ mod tests {
 
     #[test]
     fn forms_that_are_not_plain_decimals_are_refused() {
-        for text in ["", ".", "5.", "-1", "1e3", "1_000", "1,5", " 1", "1 ", "0x1", "nan", "inf", "+", "1.2.3", "１"] {
+        for text in [
+            "", ".", "5.", "-1", "1e3", "1_000", "1,5", " 1", "1 ", "0x1", "nan", "inf", "+", "1.2.3", "１",
+        ] {
             assert!(matches!(micro(text), Err(Fault::Malformed { .. })), "{text}");
         }
     }

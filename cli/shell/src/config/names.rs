@@ -45,7 +45,13 @@ fn last_word(name: &str) -> &str {
 mod tests {
     use super::*;
 
-    const KNOWN: &[&str] = &["loop.check", "loop.exec", "bounds.max_iterations", "bounds.timeout", "guards.blocked"];
+    const KNOWN: &[&str] = &[
+        "loop.check",
+        "loop.exec",
+        "bounds.max_iterations",
+        "bounds.timeout",
+        "guards.blocked",
+    ];
 
     fn of(name: &str) -> Option<&'static str> {
         nearest(name, KNOWN.iter().copied())

@@ -46,14 +46,33 @@ mod tests {
 
     #[test]
     fn patterns_that_could_only_mislead_are_refused() {
-        for pattern in ["", "  ", "!keep", "#note", "../other", "a/../../b", "a\nb", "/", "//", "a\0b"] {
+        for pattern in [
+            "",
+            "  ",
+            "!keep",
+            "#note",
+            "../other",
+            "a/../../b",
+            "a\nb",
+            "/",
+            "//",
+            "a\0b",
+        ] {
             assert!(check(pattern).is_err(), "{pattern:?}");
         }
     }
 
     #[test]
     fn usual_patterns_are_taken_as_they_are() {
-        for pattern in ["tests/", ".env", "/Cargo.toml", "src/**/*_test.go", "ein ordner/ü", "\\#odd", "a..b"] {
+        for pattern in [
+            "tests/",
+            ".env",
+            "/Cargo.toml",
+            "src/**/*_test.go",
+            "ein ordner/ü",
+            "\\#odd",
+            "a..b",
+        ] {
             assert_eq!(check(pattern), Ok(()), "{pattern:?}");
         }
     }

@@ -8,7 +8,7 @@ use std::path::Path;
 use engine::event::id::Digest;
 use engine::event::policy::ContextFile;
 
-use super::file;
+use crate::paths::open_regular;
 
 /// Fills in the digest of every file that can be read; relative paths start at `workdir`.
 pub fn digest_all(workdir: &Path, files: &mut [ContextFile]) {
@@ -20,6 +20,6 @@ pub fn digest_all(workdir: &Path, files: &mut [ContextFile]) {
 
 fn digest(path: &Path) -> io::Result<Digest> {
     let mut hasher = blake3::Hasher::new();
-    hasher.update_reader(file::open(path)?)?;
+    hasher.update_reader(open_regular(path)?)?;
     Ok(Digest(*hasher.finalize().as_bytes()))
 }

@@ -102,9 +102,7 @@ fn apply(layers: &[Vec<Entry>]) -> Result<Resolved, ConfigError> {
 
 fn winner<'a>(layers: &'a [Vec<Entry>], setting: &Setting) -> Option<&'a Entry> {
     let layers = layers.iter().rev();
-    layers
-        .flatten()
-        .find(|entry| entry.setting.key == setting.key)
+    layers.flatten().find(|entry| entry.setting.key == setting.key)
 }
 
 /// The blocked paths follow the surface unless they are set: then their origin names the surface.

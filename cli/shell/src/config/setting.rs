@@ -9,17 +9,27 @@ use super::value::Value;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A whole number of things.
-    Count { min: u64, max: u64 },
+    Count {
+        min: u64,
+        max: u64,
+    },
     /// A whole number that may be negative.
-    Integer { min: i64, max: i64 },
+    Integer {
+        min: i64,
+        max: i64,
+    },
     /// Milliseconds, written with a unit.
     Duration,
     /// Dollars, kept as micro-USD.
     Money,
     /// Bytes, written plainly or with a binary unit.
-    Size { max_bytes: u64 },
+    Size {
+        max_bytes: u64,
+    },
     /// A number with at most nine decimals, from zero to `max`; kept as text, in one spelling.
-    Decimal { max: u64 },
+    Decimal {
+        max: u64,
+    },
     Bool,
     /// Any text but the empty one.
     Text,

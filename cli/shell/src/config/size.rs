@@ -2,7 +2,13 @@
 
 use super::error::Fault;
 
-const UNITS: &[(&str, u64)] = &[("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40)];
+const UNITS: &[(&str, u64)] = &[
+    ("B", 1),
+    ("KiB", 1 << 10),
+    ("MiB", 1 << 20),
+    ("GiB", 1 << 30),
+    ("TiB", 1 << 40),
+];
 
 /// Reads `65536`, `64KiB`, `8MiB` or `1GiB` as bytes.
 ///
@@ -66,12 +72,18 @@ mod tests {
         assert_eq!(parse("64KiB", u64::MAX), Ok(65_536));
         assert_eq!(parse("10", u64::MAX), Ok(10));
         for text in ["64K", "64kb", "64MB", "1.5GiB", "64 KiB"] {
-            assert!(matches!(parse(text, u64::MAX), Err(Fault::UnknownUnit { .. })), "{text}");
+            assert!(
+                matches!(parse(text, u64::MAX), Err(Fault::UnknownUnit { .. })),
+                "{text}"
+            );
         }
         for text in ["", "KiB", "-1"] {
             assert!(matches!(parse(text, u64::MAX), Err(Fault::Malformed { .. })), "{text}");
         }
-        assert!(matches!(parse("17179869184TiB", u64::MAX), Err(Fault::AboveMaximum { .. })));
+        assert!(matches!(
+            parse("17179869184TiB", u64::MAX),
+            Err(Fault::AboveMaximum { .. })
+        ));
     }
 
     proptest::proptest! {

@@ -49,7 +49,11 @@ pub fn read(setting: &Setting, raw: &OsStr) -> Result<Value, Fault> {
     let text = raw.to_str().ok_or(Fault::NotUtf8)?;
     if text.is_empty() {
         return Err(Fault::Empty {
-            what: if setting.kind.is_list() { "an entry" } else { "the value" },
+            what: if setting.kind.is_list() {
+                "an entry"
+            } else {
+                "the value"
+            },
         });
     }
     let value = read_text(setting.kind, text)?;
@@ -127,7 +131,7 @@ fn shell_command(raw: &OsStr) -> Result<Value, Fault> {
 
 fn any_path(raw: &OsStr) -> Result<Bytes, Fault> {
     let bytes = raw.as_bytes();
-    if bytes.is_empty() {
+    if bytes.trim_ascii().is_empty() {
         return Err(Fault::Empty { what: "the path" });
     }
     if bytes.contains(&0) {
@@ -206,7 +210,13 @@ fn integer(text: &str, min: i64, max: i64) -> Result<i64, Fault> {
 
 fn decimal(text: &str, max: u64) -> Result<String, Fault> {
     let nano_max = max.saturating_mul(10_u64.pow(DECIMALS));
-    let nano = fixed::parse(text, DECIMALS, "a number of zero or more, such as 0.7", "0.000000001", nano_max)?;
+    let nano = fixed::parse(
+        text,
+        DECIMALS,
+        "a number of zero or more, such as 0.7",
+        "0.000000001",
+        nano_max,
+    )?;
     Ok(fixed::show(nano, DECIMALS))
 }
 

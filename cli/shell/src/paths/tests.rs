@@ -39,9 +39,16 @@ fn links_and_files_in_place_of_the_state_are_refused() {
         fs::create_dir_all(place.parent().unwrap()).unwrap();
         let place = place.components().collect::<PathBuf>();
         symlink(elsewhere.path(), &place).unwrap();
-        assert_eq!(StateDir::create(dir.path()), Err(PathError::SymbolicLink { path: place }));
+        assert_eq!(
+            StateDir::create(dir.path()),
+            Err(PathError::SymbolicLink { path: place })
+        );
     }
-    assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 0, "nothing was written behind a link");
+    assert_eq!(
+        fs::read_dir(elsewhere.path()).unwrap().count(),
+        0,
+        "nothing was written behind a link"
+    );
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join(STATE_DIR);
     fs::write(&path, "").unwrap();
@@ -98,7 +105,10 @@ fn a_workdir_is_absolute_and_without_links() {
 #[test]
 fn run_ids_that_could_leave_their_directory_are_refused() {
     for text in ["", ".", "..", "a/b", "../x", "a b", "ü", "a\n", "a\0", &"x".repeat(65)] {
-        assert!(matches!(RunId::parse(text), Err(PathError::BadRunId { .. })), "{text:?}");
+        assert!(
+            matches!(RunId::parse(text), Err(PathError::BadRunId { .. })),
+            "{text:?}"
+        );
     }
     for text in ["local", "...", "a.b_c-D9", &"x".repeat(64)] {
         assert_eq!(RunId::parse(text).unwrap().as_str(), text);
@@ -162,10 +172,19 @@ fn the_key_is_found_by_the_first_variable_that_counts() {
     assert_eq!(of(&all), Ok("/k/key".into()));
     assert_eq!(of(&all[1..]), Ok("/x/loopexec/key".into()));
     assert_eq!(of(&all[2..]), Ok("/h/.config/loopexec/key".into()));
-    assert_eq!(of(&[("XDG_CONFIG_HOME", "relative"), ("HOME", "/h")]), Ok("/h/.config/loopexec/key".into()));
-    assert_eq!(of(&[("LOOPEXEC_KEY", ""), ("HOME", "/h")]), Ok("/h/.config/loopexec/key".into()));
+    assert_eq!(
+        of(&[("XDG_CONFIG_HOME", "relative"), ("HOME", "/h")]),
+        Ok("/h/.config/loopexec/key".into())
+    );
+    assert_eq!(
+        of(&[("LOOPEXEC_KEY", ""), ("HOME", "/h")]),
+        Ok("/h/.config/loopexec/key".into())
+    );
     assert_eq!(of(&[]), Err(PathError::NoHome));
-    assert!(matches!(of(&[("LOOPEXEC_KEY", "key")]), Err(PathError::NotAbsolute { .. })));
+    assert!(matches!(
+        of(&[("LOOPEXEC_KEY", "key")]),
+        Err(PathError::NotAbsolute { .. })
+    ));
 }
 
 #[test]

@@ -136,7 +136,11 @@ pub(super) const ROWS: &[Setting] = &[
 /// The built-in blocked paths under `surface`.
 fn blocked_default(surface: Surface) -> Vec<String> {
     let stays = |path: &&&str| surface == Surface::Frozen || !TEST_DIRECTORIES.contains(*path);
-    BLOCKED_DEFAULT.iter().filter(stays).map(|path| (*path).to_owned()).collect()
+    BLOCKED_DEFAULT
+        .iter()
+        .filter(stays)
+        .map(|path| (*path).to_owned())
+        .collect()
 }
 
 fn set_blocked(policy: &mut Policy, value: Value) -> Result<(), Fault> {

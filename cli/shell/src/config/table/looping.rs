@@ -102,7 +102,11 @@ const PIPEFAIL: [&str; 4] = ["bash", "-o", "pipefail", "-c"];
 fn has_pipefail(command: &Command) -> bool {
     !command.shell
         && command.words.len() == PIPEFAIL.len() + 1
-        && command.words.iter().zip(PIPEFAIL).all(|(word, part)| word.0 == part.as_bytes())
+        && command
+            .words
+            .iter()
+            .zip(PIPEFAIL)
+            .all(|(word, part)| word.0 == part.as_bytes())
 }
 
 fn set_pipefail(command: &mut Command, wanted: bool) -> Result<(), Fault> {

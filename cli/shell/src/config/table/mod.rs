@@ -78,8 +78,7 @@ mod tests {
 
     #[test]
     fn every_name_is_used_once() {
-        let columns: [fn(&Setting) -> &'static str; 4] =
-            [|row| row.key, |row| row.flag, |row| row.env, |row| row.help];
+        let columns: [fn(&Setting) -> &'static str; 4] = [|row| row.key, |row| row.flag, |row| row.env, |row| row.help];
         for name in columns {
             let names: BTreeSet<&str> = SETTINGS.iter().map(name).collect();
             assert_eq!(names.len(), SETTINGS.len());
@@ -90,9 +89,17 @@ mod tests {
     fn the_variable_follows_from_the_flag() {
         for row in settings() {
             let stem = row.flag.trim_start_matches("--");
-            let stem = if row.flag_negates { stem.trim_start_matches("no-") } else { stem };
+            let stem = if row.flag_negates {
+                stem.trim_start_matches("no-")
+            } else {
+                stem
+            };
             let mut expected = format!("LOOPEXEC_{}", stem.to_uppercase().replace('-', "_"));
-            if row.repeatable() && !expected.ends_with('D') && !expected.ends_with("OFF") && !expected.ends_with("ALLOW") {
+            if row.repeatable()
+                && !expected.ends_with('D')
+                && !expected.ends_with("OFF")
+                && !expected.ends_with("ALLOW")
+            {
                 expected.push('S');
             }
             assert_eq!(row.env, expected, "{row:?}");
@@ -109,9 +116,20 @@ mod tests {
     #[test]
     fn every_row_has_a_section_a_group_and_a_plain_line_of_help() {
         for row in settings() {
-            assert!(!row.section().is_empty() && !row.name().is_empty() && !row.group.is_empty(), "{row:?}");
-            assert!(row.key.bytes().all(|b| b.is_ascii_lowercase() || b == b'_' || b == b'.'), "{row:?}");
-            assert!(!row.help.is_empty() && !row.help.ends_with('.') && row.help.len() <= 90, "{row:?}");
+            assert!(
+                !row.section().is_empty() && !row.name().is_empty() && !row.group.is_empty(),
+                "{row:?}"
+            );
+            assert!(
+                row.key
+                    .bytes()
+                    .all(|b| b.is_ascii_lowercase() || b == b'_' || b == b'.'),
+                "{row:?}"
+            );
+            assert!(
+                !row.help.is_empty() && !row.help.ends_with('.') && row.help.len() <= 90,
+                "{row:?}"
+            );
             assert!(row.flag.starts_with("--"), "{row:?}");
         }
     }

@@ -34,9 +34,21 @@ macro_rules! declared {
 }
 
 pub(super) const MODEL_ROWS: &[Setting] = &[
-    declared!(provider, "model.provider", "--model-provider", "LOOPEXEC_MODEL_PROVIDER", "Who serves the model"),
+    declared!(
+        provider,
+        "model.provider",
+        "--model-provider",
+        "LOOPEXEC_MODEL_PROVIDER",
+        "Who serves the model"
+    ),
     declared!(id, "model.id", "--model-id", "LOOPEXEC_MODEL_ID", "Name of the model"),
-    declared!(version, "model.version", "--model-version", "LOOPEXEC_MODEL_VERSION", "Version or build of the model"),
+    declared!(
+        version,
+        "model.version",
+        "--model-version",
+        "LOOPEXEC_MODEL_VERSION",
+        "Version or build of the model"
+    ),
     declared!(
         quantization,
         "model.quantization",
@@ -44,8 +56,20 @@ pub(super) const MODEL_ROWS: &[Setting] = &[
         "LOOPEXEC_MODEL_QUANTIZATION",
         "Quantization of the model"
     ),
-    declared!(runtime, "model.runtime", "--model-runtime", "LOOPEXEC_MODEL_RUNTIME", "What runs the model"),
-    declared!(endpoint, "model.endpoint", "--model-endpoint", "LOOPEXEC_MODEL_ENDPOINT", "Where the model is reached"),
+    declared!(
+        runtime,
+        "model.runtime",
+        "--model-runtime",
+        "LOOPEXEC_MODEL_RUNTIME",
+        "What runs the model"
+    ),
+    declared!(
+        endpoint,
+        "model.endpoint",
+        "--model-endpoint",
+        "LOOPEXEC_MODEL_ENDPOINT",
+        "Where the model is reached"
+    ),
 ];
 
 pub(super) const SAMPLING_ROWS: &[Setting] = &[
@@ -126,12 +150,17 @@ pub(super) const ROWS: &[Setting] = &[
         set: |policy, value| {
             let paths = value.unless_off().map(Value::paths).transpose()?.unwrap_or_default();
             // The digests are filled in once all layers are read.
-            policy.pins.context_files = paths.into_iter().map(|path| ContextFile { path, digest: None }).collect();
+            policy.pins.context_files = paths
+                .into_iter()
+                .map(|path| ContextFile { path, digest: None })
+                .collect();
             Ok(())
         },
         show: |policy| {
             let paths = policy.pins.context_files.iter();
-            let texts: Vec<String> = paths.map(|file| String::from_utf8_lossy(&file.path.0).into_owned()).collect();
+            let texts: Vec<String> = paths
+                .map(|file| String::from_utf8_lossy(&file.path.0).into_owned())
+                .collect();
             row::list(&texts)
         },
         ..row::blank(
