@@ -1,5 +1,11 @@
 //! The hands of loopexec: processes, trees, collectors, configuration, the driver loop. They decide nothing.
+#![deny(unsafe_code)]
 
+pub mod clock;
+pub mod config;
+pub mod lock;
 pub mod oracle;
+pub mod paths;
 pub mod process;
+pub mod project;
 pub mod tree;
