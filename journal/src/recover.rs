@@ -115,7 +115,7 @@ fn acknowledged(scan: &Scan<'_>) -> bool {
 /// The end of the last block from `at` on that is not all zero; `at` if there is none.
 fn written_end(bytes: &[u8], at: usize) -> usize {
     let blocks = bytes[at..].chunks(BLOCK);
-    let last = blocks.enumerate().filter(|(_, block)| !all(block, 0)).last();
+    let last = blocks.enumerate().rfind(|(_, block)| !all(block, 0));
     last.map_or(at, |(i, block)| at + i * BLOCK + block.len())
 }
 
