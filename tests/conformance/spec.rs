@@ -1,0 +1,540 @@
+//! `SPEC.md` and the code say the same.
+//!
+//! ```text
+//!   code ──rows──> tables between `generated` markers     (LOOPEXEC_REGENERATE=1 rewrites them)
+//!   sources ──"SPEC n.n.n"──> clauses that exist
+//!   matrix rows called Shipped ──> tests that exist and are run
+//! ```
+//!
+//! A table whose rows are not in code yet stands in [`KEPT_BY_HAND`]: its columns are held to its generator, its rows
+//! are not. Wiring one is moving its line to [`generated`].
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use engine::event::Event;
+use engine::event::halt::HaltReason;
+
+/// A row of the guard table.
+struct GuardLine {
+    name: &'static str,
+    /// `iteration` or `green`.
+    when: &'static str,
+    catches: &'static str,
+    reason: &'static str,
+}
+
+/// A row of the command table.
+struct CommandLine {
+    name: &'static str,
+    purpose: &'static str,
+    exits: &'static str,
+}
+
+/// A row of the settings table.
+struct SettingLine {
+    key: &'static str,
+    flag: &'static str,
+    default: String,
+    meaning: &'static str,
+}
+
+/// The tables that are written from code, by marker.
+fn generated() -> Vec<(&'static str, String)> {
+    vec![
+        ("halt-reasons", halt_reasons()),
+        ("exit-codes", exit_codes()),
+        ("events", events()),
+    ]
+}
+
+/// The tables that wait for their list: marker and the two lines that their generator begins with.
+fn kept_by_hand() -> Vec<(&'static str, String)> {
+    vec![
+        ("guards", guards(&[])),
+        ("commands", commands(&[])),
+        ("settings", settings(&[])),
+    ]
+}
+
+fn halt_reasons() -> String {
+    let rows = HaltReason::ALL.iter().map(|reason| {
+        let row = reason.row();
+        let (label, code) = (code(reason.label()), row.exit_code.to_string());
+        vec![label, code, row.class.into(), row.owner.into(), row.sentence.into()]
+    });
+    table(&["reason", "exit", "class", "owner", "sentence"], rows)
+}
+
+fn exit_codes() -> String {
+    let mut classes: BTreeMap<u8, (&str, Vec<String>)> = BTreeMap::new();
+    for reason in HaltReason::ALL {
+        let row = reason.row();
+        let class = classes.entry(row.exit_code).or_insert((row.class, Vec::new()));
+        assert_eq!(class.0, row.class, "exit code {} has two classes", row.exit_code);
+        class.1.push(code(reason.label()));
+    }
+    let rows = classes
+        .into_iter()
+        .map(|(exit, (class, reasons))| vec![exit.to_string(), class.into(), reasons.join(", ")]);
+    table(&["exit", "class", "reasons"], rows)
+}
+
+fn events() -> String {
+    let rows = Event::schemas().into_iter().map(|schema| {
+        let meaning = MEANINGS
+            .iter()
+            .find(|(name, _)| *name == schema.name)
+            .map_or("", |(_, meaning)| *meaning);
+        vec![
+            schema.kind.to_string(),
+            schema.version.to_string(),
+            code(schema.name),
+            meaning.into(),
+        ]
+    });
+    table(&["kind", "version", "name", "meaning"], rows)
+}
+
+fn guards(lines: &[GuardLine]) -> String {
+    let rows = lines
+        .iter()
+        .map(|l| vec![code(l.name), l.when.into(), l.catches.into(), code(l.reason)]);
+    table(&["guard", "when", "catches", "reason"], rows)
+}
+
+fn commands(lines: &[CommandLine]) -> String {
+    let rows = lines
+        .iter()
+        .map(|l| vec![code(l.name), l.purpose.into(), l.exits.into()]);
+    table(&["command", "purpose", "exit"], rows)
+}
+
+fn settings(lines: &[SettingLine]) -> String {
+    let rows = lines
+        .iter()
+        .map(|l| vec![code(l.key), code(l.flag), code(&l.default), l.meaning.into()]);
+    table(&["setting", "flag", "default", "meaning"], rows)
+}
+
+/// What each event says, for readers of the contract.
+const MEANINGS: &[(&str, &str)] = &[
+    ("run_opened", "the contract was pinned; the first event of every run"),
+    ("resumed", "a later life of the run began"),
+    ("amended", "a person changed limits between two lives"),
+    ("interrupted", "an effect began and nobody saw its end"),
+    ("suspended", "the run stopped without a halt and can be resumed"),
+    ("halted", "the run is over, with its computed reason"),
+    ("tree_observed", "the workdir was walked, for the purpose it names"),
+    (
+        "context_built",
+        "slice and request for the work command were written, or could not be",
+    ),
+    ("execute_began", "the work command is about to start"),
+    (
+        "execute_ended",
+        "the work command ended, and nothing of it runs any more",
+    ),
+    (
+        "retry_scheduled",
+        "a failed work command will be tried again after a delay",
+    ),
+    ("retry_waited", "the delay is over"),
+    ("check_began", "the check is about to start"),
+    ("check_ended", "the check ended; its one artefact was captured and read"),
+    ("guards_judged", "every guard judged this iteration and tree"),
+    ("candidate_accepted", "the ratchet moved to this tree"),
+    (
+        "candidate_rejected",
+        "the ratchet refused this tree and the accepted one comes back",
+    ),
+    ("restore_began", "a tree is about to be brought back"),
+    (
+        "restore_ended",
+        "it is back, or why not; what stood there is in the store",
+    ),
+    ("progress_judged", "what the detectors saw"),
+    ("checkpointed", "the iteration is over and all of it is on disk"),
+    ("reserved", "calls that the work may make were booked ahead"),
+    ("settled", "what was really used; closes the reservation"),
+    ("scored", "a score of the candidate was read"),
+    ("judged", "an advisory reviewer answered"),
+    ("probed", "the check was run repeatedly under one condition"),
+    ("vetted", "one guard before green ran, or could not"),
+    ("escalated", "a packet for a person was made"),
+    ("delivered", "the packet was sent, or could not be"),
+    ("acked", "a person acknowledged, signed"),
+    ("task_selected", "one task of the plan was taken up"),
+    ("task_closed", "the task was completed or is blocked, with evidence"),
+    ("zone_entered", "a zone is in force, with its facts as seen from inside"),
+    ("credential", "one step in the life of the run's key"),
+    ("egress", "connections of a zone, coalesced"),
+];
+
+#[test]
+fn generated_tables_are_what_the_code_says() {
+    let mut spec = spec();
+    let before = spec.clone();
+    for (marker, table) in generated() {
+        let (start, end) = region(&spec, marker);
+        spec.replace_range(start..end, &table);
+    }
+    if std::env::var_os("LOOPEXEC_REGENERATE").is_some_and(|v| v == "1") {
+        fs::write(root().join("SPEC.md"), &spec).unwrap();
+    } else {
+        let differs = before.lines().zip(spec.lines()).find(|(old, new)| old != new);
+        assert!(
+            before == spec,
+            "SPEC.md differs from the code (LOOPEXEC_REGENERATE=1 rewrites it): {differs:?}"
+        );
+    }
+}
+
+#[test]
+fn tables_kept_by_hand_have_the_columns_of_their_generators() {
+    let spec = spec();
+    for (marker, head) in kept_by_hand() {
+        let (start, end) = region(&spec, marker);
+        assert!(
+            spec[start..end].starts_with(&head),
+            "the table `{marker}` begins otherwise than\n{head}"
+        );
+    }
+    let markers = spec.matches("<!-- generated: ").count();
+    assert_eq!(
+        markers,
+        generated().len() + kept_by_hand().len(),
+        "a marker without a generator"
+    );
+}
+
+#[test]
+fn every_event_has_a_meaning_and_every_meaning_an_event() {
+    let events: BTreeSet<_> = Event::schemas().iter().map(|s| s.name).collect();
+    let meanings: BTreeSet<_> = MEANINGS.iter().map(|(name, _)| *name).collect();
+    assert_eq!(events, meanings);
+}
+
+#[test]
+fn every_halt_reason_has_causes_and_a_verdict() {
+    let spec = spec();
+    let sections = [("### 4.2 ", "### 4.3 ", "causes"), ("### 4.6 ", "## 5 ", "verdict")];
+    for (from, to, what) in sections {
+        let text = between(&spec, from, to);
+        let firsts: Vec<_> = text
+            .lines()
+            .filter_map(|l| l.strip_prefix("| ")?.split(" | ").next())
+            .collect();
+        for reason in HaltReason::ALL {
+            let named = code(reason.label());
+            let rows = firsts.iter().filter(|cell| cell.contains(&named)).count();
+            assert_eq!(rows, 1, "{reason} has {rows} rows of {what}");
+        }
+    }
+}
+
+#[test]
+fn clauses_are_numbered_once_and_in_order() {
+    let mut last = Vec::new();
+    for line in spec().lines() {
+        if let Some(id) = clause_of(line) {
+            let number: Vec<u32> = id.split('.').map(|n| n.parse().unwrap()).collect();
+            assert!(last < number, "{id} stands after {last:?}");
+            last = number;
+        }
+    }
+}
+
+#[test]
+fn every_clause_that_is_cited_exists() {
+    let clauses = clauses(&spec());
+    let mut missing = Vec::new();
+    let mut cited = 0;
+    for file in rust_files(&root()) {
+        for id in citations(&read(&file)) {
+            cited += 1;
+            if !clauses.contains(&id) {
+                missing.push(format!("{}: SPEC {id}", file.display()));
+            }
+        }
+    }
+    for id in inner_references(&spec()) {
+        if !clauses.contains(&id) {
+            missing.push(format!("SPEC.md itself: {id}"));
+        }
+    }
+    assert!(cited > 0, "no source cites the contract: is the search blind?");
+    assert!(missing.is_empty(), "cited, but not there:\n{}", missing.join("\n"));
+}
+
+#[test]
+fn the_matrix_claims_nothing_that_is_not_tested() {
+    let faults = matrix_faults(&spec(), &suites());
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn a_claim_without_a_running_test_is_refused() {
+    let suites = suites();
+    let fault = |row: &str| matrix_faults(&format!("## 17 Matrix\n{row}\n"), &suites).concat();
+    let this = "conformance::spec::a_claim_without_a_running_test_is_refused";
+    assert_eq!(fault(&format!("| a | Shipped | `{this}` |")), "");
+    assert_eq!(
+        fault("| a | Shipped | `engine: event::tests::one_value_has_one_encoding` |"),
+        ""
+    );
+    assert_eq!(fault("| a | Planned | |"), "");
+    assert!(fault("| a | Shipped | |").contains("names no test"));
+    assert!(fault("| a | Shipped (core) | |").contains("is no status"));
+    assert!(fault("| a | Shipped | `engine: event::tests::no_such_fact` |").contains("no test"));
+    assert!(fault("| a | Shipped | `engine: event::halt::one_value_has_one_encoding` |").contains("no test"));
+    assert!(fault("| a | Shipped | `nowhere: event::tests::one_value_has_one_encoding` |").contains("no test"));
+    assert!(fault("").contains("no rows"));
+}
+
+#[test]
+fn an_ignored_test_proves_nothing() {
+    let source = "#[test]\n#[ignore]\nfn off() {}\n\n    #[test]\n    fn on(x: u8) {}\nfn helper() {}\n";
+    assert_eq!(tests_in(source), BTreeSet::from(["on".to_owned()]));
+}
+
+#[test]
+fn citations_are_found_however_deep_they_go() {
+    assert_eq!(
+        citations("(SPEC 4.3), SPEC 12.6.1. SPECIAL 7, SPEC x"),
+        ["4.3", "12.6.1"]
+    );
+}
+
+fn root() -> PathBuf {
+    let cli = Path::new(env!("CARGO_MANIFEST_DIR"));
+    cli.parent().expect("the package lies in the repository").to_path_buf()
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("cannot read {}: {error}", path.display()))
+}
+
+fn spec() -> String {
+    read(&root().join("SPEC.md"))
+}
+
+fn code(text: &str) -> String {
+    format!("`{text}`")
+}
+
+fn table(head: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
+    let mut out = format!("| {} |\n|{}\n", head.join(" | "), " --- |".repeat(head.len()));
+    for row in rows {
+        assert_eq!(row.len(), head.len());
+        out.push_str(&format!("| {} |\n", row.join(" | ")));
+    }
+    out
+}
+
+/// The bytes between the two markers of a table.
+fn region(spec: &str, marker: &str) -> (usize, usize) {
+    let open = format!("<!-- generated: {marker} -->\n");
+    let start = spec
+        .find(&open)
+        .unwrap_or_else(|| panic!("SPEC.md has no marker for `{marker}`"))
+        + open.len();
+    let length = spec[start..]
+        .find("<!-- end generated -->")
+        .expect("every marker is closed");
+    (start, start + length)
+}
+
+fn between<'a>(text: &'a str, from: &str, to: &str) -> &'a str {
+    let start = text.find(from).expect("the section begins");
+    let end = text[start..].find(to).expect("the section ends");
+    &text[start..start + end]
+}
+
+/// The id of the clause or heading that begins on this line.
+fn clause_of(line: &str) -> Option<&str> {
+    let id = match line.strip_prefix("**") {
+        Some(rest) => rest.split_once("**")?.0,
+        None => line
+            .strip_prefix("### ")
+            .or_else(|| line.strip_prefix("## "))?
+            .split(' ')
+            .next()?,
+    };
+    (!id.is_empty()
+        && id
+            .split('.')
+            .all(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit())))
+    .then_some(id)
+}
+
+fn clauses(spec: &str) -> BTreeSet<String> {
+    spec.lines().filter_map(clause_of).map(str::to_owned).collect()
+}
+
+/// The longest dotted number at the beginning of `text`.
+fn dotted(text: &str) -> &str {
+    let end = text
+        .find(|c: char| c != '.' && !c.is_ascii_digit())
+        .unwrap_or(text.len());
+    text[..end].trim_end_matches('.')
+}
+
+fn citations(source: &str) -> Vec<String> {
+    source
+        .split("SPEC ")
+        .skip(1)
+        .map(dotted)
+        .filter(|id| !id.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Numbers of three parts in the text of the contract, and two parts where a parenthesis holds nothing else.
+fn inner_references(spec: &str) -> Vec<String> {
+    let words = spec.split(|c: char| c != '.' && !c.is_ascii_digit());
+    let deep = words
+        .map(dotted)
+        .filter(|id| id.split('.').filter(|n| !n.is_empty()).count() == 3);
+    let lists = spec.split('(').skip(1).filter_map(|rest| Some(rest.split_once(')')?.0));
+    let alone = |list: &&str| list.contains('.') && list.chars().all(|c| c.is_ascii_digit() || ". ,".contains(c));
+    let shallow = lists.filter(alone).flat_map(|list| list.split(", "));
+    deep.chain(shallow).map(str::to_owned).collect()
+}
+
+fn rust_files(dir: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let Ok(entries) = fs::read_dir(dir) else { return found };
+    for entry in entries.flatten() {
+        let (path, name) = (entry.path(), entry.file_name());
+        let name = name.to_string_lossy();
+        let is_dir = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if is_dir && name != "target" && !name.starts_with('.') {
+            found.extend(rust_files(&path));
+        } else if !is_dir && name.ends_with(".rs") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+/// One source file: its module path, the modules it opens, the tests in it that are run.
+struct Room {
+    path: String,
+    source: String,
+    tests: BTreeSet<String>,
+}
+
+/// The rooms of each crate by name; those of the end-to-end binary under the empty name.
+fn suites() -> BTreeMap<&'static str, Vec<Room>> {
+    let places = [
+        ("", "tests"),
+        ("engine", "engine/src"),
+        ("journal", "journal/src"),
+        ("models", "models/src"),
+        ("loopexec", "cli/src"),
+        ("shell", "cli/shell/src"),
+        ("fuzz", "fuzz/src"),
+    ];
+    places
+        .into_iter()
+        .map(|(name, place)| (name, rooms(&root().join(place))))
+        .collect()
+}
+
+fn rooms(dir: &Path) -> Vec<Room> {
+    let room = |file: &PathBuf| {
+        let path = file.strip_prefix(dir).ok()?.with_extension("");
+        let parts = path.iter().map(|part| part.to_string_lossy());
+        let parts: Vec<_> = parts
+            .filter(|part| !["mod", "lib", "main"].contains(&part.as_ref()))
+            .collect();
+        let source = read(file);
+        Some(Room {
+            path: parts.join("::"),
+            tests: tests_in(&source),
+            source,
+        })
+    };
+    rust_files(dir).iter().filter_map(room).collect()
+}
+
+/// Functions under `#[test]` that are not ignored.
+fn tests_in(source: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let (mut is_test, mut is_ignored) = (false, false);
+    for line in source.lines().map(str::trim_start) {
+        is_test |= line.starts_with("#[test]");
+        is_ignored |= line.starts_with("#[ignore");
+        if let Some(rest) = line.strip_prefix("fn ") {
+            if is_test && !is_ignored {
+                found.extend(rest.split(['(', '<']).next().map(str::to_owned));
+            }
+            (is_test, is_ignored) = (false, false);
+        }
+    }
+    found
+}
+
+fn is_tested(cited: &str, suites: &BTreeMap<&'static str, Vec<Room>>) -> bool {
+    let (suite, path) = cited.split_once(": ").unwrap_or(("", cited));
+    let Some((modules, name)) = path.rsplit_once("::") else {
+        return false;
+    };
+    suites
+        .get(suite)
+        .into_iter()
+        .flatten()
+        .filter(|room| room.tests.contains(name))
+        .any(|room| {
+            // What the file's own path leaves over must be modules that the file opens.
+            let inner = if room.path.is_empty() {
+                Some(modules)
+            } else {
+                modules.strip_prefix(&room.path)
+            };
+            let mut inner = inner
+                .into_iter()
+                .flat_map(|rest| rest.split("::"))
+                .filter(|module| !module.is_empty());
+            modules.starts_with(&room.path) && inner.all(|module| room.source.contains(&format!("mod {module} {{")))
+        })
+}
+
+/// Every row of section 17 that says more than the sources can show.
+fn matrix_faults(spec: &str, suites: &BTreeMap<&'static str, Vec<Room>>) -> Vec<String> {
+    let matrix = spec.split_once("\n## 17 ").map_or(spec, |(_, matrix)| matrix);
+    let mut faults = Vec::new();
+    let mut rows = 0;
+    for line in matrix
+        .lines()
+        .filter(|line| line.starts_with("| ") && !line.starts_with("| capability"))
+    {
+        let cells: Vec<_> = line.trim_matches('|').split('|').map(str::trim).collect();
+        let [capability, status, tests] = cells[..] else {
+            if !line.starts_with("| ---") {
+                faults.push(format!("not three cells: {line}"));
+            }
+            continue;
+        };
+        if status.starts_with("---") {
+            continue;
+        }
+        rows += 1;
+        if !["Shipped", "In progress", "Planned"].contains(&status) {
+            faults.push(format!("{capability}: `{status}` is no status"));
+        }
+        let named: Vec<_> = tests.split('`').skip(1).step_by(2).collect();
+        if status == "Shipped" && named.is_empty() {
+            faults.push(format!("{capability}: Shipped, and names no test"));
+        }
+        let missing = named.iter().filter(|test| !is_tested(test, suites));
+        faults.extend(missing.map(|test| format!("{capability}: there is no test `{test}` that runs")));
+    }
+    if rows == 0 {
+        faults.push("the matrix has no rows".into());
+    }
+    faults
+}
