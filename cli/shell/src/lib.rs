@@ -8,4 +8,5 @@ pub mod oracle;
 pub mod paths;
 pub mod process;
 pub mod project;
+pub mod session;
 pub mod tree;

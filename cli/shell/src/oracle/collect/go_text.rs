@@ -30,10 +30,16 @@ pub(super) fn read(text: &str) -> Option<Measured> {
             for (name, status) in open.drain(..) {
                 let lost = "started, and never came to a verdict";
                 let message = if status == Status::Error { lost } else { "" };
-                measured.members.push(Member::new(format!("{package} {name}"), status).saying(message).of_suite(package));
+                measured.members.push(
+                    Member::new(format!("{package} {name}"), status)
+                        .saying(message)
+                        .of_suite(package),
+                );
             }
             if failed && !explained {
-                measured.members.push(Member::new(package, Status::Error).saying(line).as_container());
+                measured
+                    .members
+                    .push(Member::new(package, Status::Error).saying(line).as_container());
             }
         }
     }
@@ -46,10 +52,14 @@ pub(super) fn read(text: &str) -> Option<Measured> {
         measured.announced = Some(announced);
         measured.concluded = Some(concluded);
     } else {
-        measured.notes.push("go test without -v or -json names only failing tests".to_string());
+        measured
+            .notes
+            .push("go test without -v or -json names only failing tests".to_string());
     }
     if cached > 0 {
-        measured.notes.push(format!("{cached} packages were answered from go's test cache"));
+        measured
+            .notes
+            .push(format!("{cached} packages were answered from go's test cache"));
     }
     Some(measured)
 }

@@ -118,8 +118,10 @@ pub fn by_name(name: &str) -> Option<&'static Collector> {
 /// The collectors whose runner the command seems to run, the surest first. More than one means that
 /// the check runs several runners, of which one collector reads only its own.
 pub fn candidates(detection: &Detection) -> Vec<(u8, &'static Collector)> {
-    let mut found: Vec<_> =
-        ALL.iter().filter_map(|collector| (collector.detect)(detection).map(|sure| (sure, *collector))).collect();
+    let mut found: Vec<_> = ALL
+        .iter()
+        .filter_map(|collector| (collector.detect)(detection).map(|sure| (sure, *collector)))
+        .collect();
     found.sort_by_key(|(sure, _)| std::cmp::Reverse(*sure));
     found
 }
@@ -132,16 +134,23 @@ pub fn choose(detection: &Detection) -> Option<&'static Collector> {
 /// A text collector for output nobody announced: only for output that is well-formed from end to end,
 /// finished, free of contradictions and not empty.
 pub fn recognise(artefact: &Artefact<'_>) -> Option<&'static Collector> {
-    [&go::COLLECTOR, &node::COLLECTOR, &nextest::COLLECTOR, &libtest::COLLECTOR, &tap::COLLECTOR, &unittest::COLLECTOR]
-        .into_iter()
-        .find(|collector| {
-            (collector.collect)(artefact).is_ok_and(|seen| {
-                seen.finished
-                    && seen.contradictions.is_empty()
-                    && seen.concluded.is_some_and(|concluded| concluded > 0)
-                    && seen.announced.is_none_or(|announced| Some(announced) == seen.concluded)
-            })
+    [
+        &go::COLLECTOR,
+        &node::COLLECTOR,
+        &nextest::COLLECTOR,
+        &libtest::COLLECTOR,
+        &tap::COLLECTOR,
+        &unittest::COLLECTOR,
+    ]
+    .into_iter()
+    .find(|collector| {
+        (collector.collect)(artefact).is_ok_and(|seen| {
+            seen.finished
+                && seen.contradictions.is_empty()
+                && seen.concluded.is_some_and(|concluded| concluded > 0)
+                && seen.announced.is_none_or(|announced| Some(announced) == seen.concluded)
         })
+    })
 }
 
 #[cfg(test)]
@@ -151,7 +160,10 @@ mod tests {
     #[test]
     fn the_list_is_alphabetical_and_every_name_finds_its_collector() {
         assert!(ALL.windows(2).all(|pair| pair[0].name < pair[1].name));
-        assert!(ALL.iter().all(|collector| by_name(collector.name).is_some_and(|found| found.name == collector.name)));
+        assert!(
+            ALL.iter()
+                .all(|collector| by_name(collector.name).is_some_and(|found| found.name == collector.name))
+        );
         assert!(ALL.iter().all(|collector| !collector.doc.is_empty()));
         assert!(by_name("nonesuch").is_none());
     }

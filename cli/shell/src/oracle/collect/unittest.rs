@@ -23,7 +23,9 @@ pub(super) static COLLECTOR: Collector = Collector {
     detect: |detection| {
         detection.find(|run| {
             matches!(run.python_module(), Some("unittest"))
-                || run.program().starts_with("python") && run.arguments().first().is_some_and(|word| word.ends_with("manage.py")) && run.has("test")
+                || run.program().starts_with("python")
+                    && run.arguments().first().is_some_and(|word| word.ends_with("manage.py"))
+                    && run.has("test")
                 || run.program() == "manage.py" && run.has("test")
                 || run.is("django-admin", &["test"])
         })
@@ -53,13 +55,19 @@ fn collect(artefact: &Artefact<'_>) -> Result<Measured, CollectError> {
         reading = read(&stdout);
     }
     if reading.ran.is_none() && !reading.verbose {
-        return Err(CollectError::Absent { collector: "unittest", what: "unittest summary (`Ran N tests`)" });
+        return Err(CollectError::Absent {
+            collector: "unittest",
+            what: "unittest summary (`Ran N tests`)",
+        });
     }
     Ok(sum(reading).settled())
 }
 
 fn read(text: &str) -> Reading {
-    let mut reading = Reading { success: true, ..Reading::default() };
+    let mut reading = Reading {
+        success: true,
+        ..Reading::default()
+    };
     let mut section: Option<String> = None;
     let mut previous = "";
     let mut described: Option<String> = None;
@@ -74,7 +82,8 @@ fn read(text: &str) -> Reading {
         } else if section.is_none() && reading.summaries > reading.verdicts && reading.closing(line) {
             reading.verdicts += 1;
         } else if let Some(id) = &section {
-            if !line.starts_with("------") && !line.starts_with("======")
+            if !line.starts_with("------")
+                && !line.starts_with("======")
                 && let Some((_, message)) = reading.tests.get_mut(id)
                 && message.len() < MESSAGE_LIMIT_BYTES
             {
@@ -97,7 +106,14 @@ fn headline(line: &str) -> Option<(String, Status)> {
         "ERROR" => Status::Error,
         _ => return None,
     };
-    Some((name_of(rest)?, if word == "UNEXPECTED SUCCESS" { Status::Xpass } else { status }))
+    Some((
+        name_of(rest)?,
+        if word == "UNEXPECTED SUCCESS" {
+            Status::Xpass
+        } else {
+            status
+        },
+    ))
 }
 
 /// The dotted name in `test_x (mod.Class.test_x)` or, before Python 3.11, `test_x (mod.Class)`.
@@ -109,13 +125,19 @@ fn name_of(text: &str) -> Option<String> {
         return None;
     }
     let whole = dotted == method || dotted.ends_with(&format!(".{method}"));
-    Some(if whole { dotted.to_string() } else { format!("{dotted}.{method}") })
+    Some(if whole {
+        dotted.to_string()
+    } else {
+        format!("{dotted}.{method}")
+    })
 }
 
 fn ran(line: &str) -> Option<u64> {
     let rest = line.strip_prefix("Ran ")?;
     let (count, rest) = rest.split_once(' ')?;
-    (rest.starts_with("test in ") || rest.starts_with("tests in ")).then(|| count.parse().ok()).flatten()
+    (rest.starts_with("test in ") || rest.starts_with("tests in "))
+        .then(|| count.parse().ok())
+        .flatten()
 }
 
 fn verdict(text: &str) -> Option<(Status, String)> {
@@ -126,7 +148,10 @@ fn verdict(text: &str) -> Option<(Status, String)> {
         "ERROR" => (Status::Error, String::new()),
         "expected failure" => (Status::Xfail, String::new()),
         "unexpected success" => (Status::Xpass, String::new()),
-        _ => (Status::Skipped, text.strip_prefix("skipped ")?.trim_matches(['\'', '"']).to_string()),
+        _ => (
+            Status::Skipped,
+            text.strip_prefix("skipped ")?.trim_matches(['\'', '"']).to_string(),
+        ),
     })
 }
 
@@ -149,7 +174,9 @@ impl Reading {
             },
         };
         // A test with a docstring is named on one line and described, with its verdict, on the next.
-        let Some(id) = name_of(head).or_else(|| described.take()) else { return };
+        let Some(id) = name_of(head).or_else(|| described.take()) else {
+            return;
+        };
         self.verbose = true;
         *described = None;
         match verdict(tail) {
@@ -178,7 +205,9 @@ impl Reading {
 
     /// `OK (skipped=1)`, `FAILED (failures=1, errors=2)`, `NO TESTS RAN`.
     fn closing(&mut self, line: &str) -> bool {
-        let (word, counts) = line.split_once(" (").map_or((line, ""), |(word, rest)| (word, rest.trim_end_matches(')')));
+        let (word, counts) = line
+            .split_once(" (")
+            .map_or((line, ""), |(word, rest)| (word, rest.trim_end_matches(')')));
         match word {
             "OK" | "NO TESTS RAN" => {}
             "FAILED" => self.success = false,
@@ -207,14 +236,22 @@ fn sum(reading: Reading) -> Measured {
     if !measured.finished {
         measured.contradictions.push("the test run never summed up".to_string());
     } else if reading.success && failing > 0 {
-        measured.contradictions.push("the summary says OK and a test failed".to_string());
+        measured
+            .contradictions
+            .push("the summary says OK and a test failed".to_string());
     } else if !reading.success && failing == 0 && stated("unexpected successes") == 0 {
-        measured.contradictions.push("the summary says FAILED and no failing test is named".to_string());
+        measured
+            .contradictions
+            .push("the summary says FAILED and no failing test is named".to_string());
     }
     if !measured.complete {
-        measured.notes.push("without -v, only failing tests are named".to_string());
+        measured
+            .notes
+            .push("without -v, only failing tests are named".to_string());
         if stated("skipped") > 0 {
-            measured.notes.push(format!("{} skipped without a name", stated("skipped")));
+            measured
+                .notes
+                .push(format!("{} skipped without a name", stated("skipped")));
         }
     }
     for (id, (status, message)) in reading.tests {
@@ -225,7 +262,9 @@ fn sum(reading: Reading) -> Measured {
         measured.members.push(member);
     }
     for id in reading.pending {
-        measured.members.push(Member::new(id, Status::Error).saying("started, and never came to a verdict"));
+        measured
+            .members
+            .push(Member::new(id, Status::Error).saying("started, and never came to a verdict"));
     }
     measured
 }

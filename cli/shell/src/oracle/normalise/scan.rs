@@ -41,7 +41,11 @@ pub(super) fn uuid(text: &str) -> Option<usize> {
 /// `HH:MM:SS` with an optional fraction.
 pub(super) fn clock(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
-    let two = |at: usize| bytes.get(at..at + 2).is_some_and(|pair| pair.iter().all(u8::is_ascii_digit));
+    let two = |at: usize| {
+        bytes
+            .get(at..at + 2)
+            .is_some_and(|pair| pair.iter().all(u8::is_ascii_digit))
+    };
     if !(two(0) && bytes.get(2) == Some(&b':') && two(3) && bytes.get(5) == Some(&b':') && two(6)) {
         return None;
     }
@@ -92,7 +96,8 @@ pub(super) fn address(text: &str) -> Option<usize> {
 /// At least sixteen hex digits, letters and figures mixed: digests and build hashes.
 pub(super) fn hex(text: &str) -> Option<usize> {
     let length = text.bytes().take_while(u8::is_ascii_hexdigit).count();
-    let mixed = text[..length].bytes().any(|byte| byte.is_ascii_digit()) && text[..length].bytes().any(|byte| byte.is_ascii_lowercase());
+    let mixed = text[..length].bytes().any(|byte| byte.is_ascii_digit())
+        && text[..length].bytes().any(|byte| byte.is_ascii_lowercase());
     (length >= 16 && mixed && ends(text, length)).then_some(length)
 }
 
@@ -111,8 +116,23 @@ pub(super) fn duration(text: &str, whole: bool) -> Option<usize> {
     }
     let blank = usize::from(text[end..].starts_with(' '));
     let unit = &text[end + blank..];
-    let units = ["milliseconds", "seconds", "second", "minutes", "secs", "sec", "ms", "µs", "us", "ns", "s", "m"];
-    let unit = units.iter().find(|word| unit.starts_with(**word) && ends(unit, word.len()))?;
+    let units = [
+        "milliseconds",
+        "seconds",
+        "second",
+        "minutes",
+        "secs",
+        "sec",
+        "ms",
+        "µs",
+        "us",
+        "ns",
+        "s",
+        "m",
+    ];
+    let unit = units
+        .iter()
+        .find(|word| unit.starts_with(**word) && ends(unit, word.len()))?;
     Some(end + blank + unit.len())
 }
 
@@ -139,7 +159,10 @@ pub(super) fn path(text: &str) -> Option<(usize, usize)> {
         return None;
     }
     let start = if drive { 2 } else { 0 };
-    let length = start + text[start..].find(|c: char| !(c.is_alphanumeric() || "/\\._-+@~=%".contains(c))).unwrap_or(text.len() - start);
+    let length = start
+        + text[start..]
+            .find(|c: char| !(c.is_alphanumeric() || "/\\._-+@~=%".contains(c)))
+            .unwrap_or(text.len() - start);
     let path = text[..length].trim_end_matches(['.', '/', '\\']);
     let last = path.rfind(['/', '\\'])? + 1;
     (last > 1 && last < path.len()).then_some((path.len(), last))
