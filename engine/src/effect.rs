@@ -106,6 +106,10 @@ pub struct Reading {
     pub report: ReportState,
     pub announced: Option<u64>,
     pub concluded: Option<u64>,
+    pub finished: bool,
+    /// Every concluded test is named; otherwise whoever was known and is not named passes.
+    pub complete: bool,
+    pub contradictions: Vec<String>,
     pub retried: u64,
     /// Sorted by id; ids are unique.
     pub members: Vec<(String, MemberStatus)>,

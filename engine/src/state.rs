@@ -245,7 +245,7 @@ impl State {
 
     /// Compares a reading with what was known, so that the journal keeps only the difference.
     fn measurement(&self, mut reading: Reading) -> Measurement {
-        if reading.collector == FAILURES_CMD {
+        if !reading.complete {
             self.complete(&mut reading);
         }
         let integrity = reading.integrity.map(|set| {
@@ -273,6 +273,9 @@ impl State {
             report: reading.report,
             announced: reading.announced,
             concluded: reading.concluded,
+            finished: reading.finished,
+            complete: reading.complete,
+            contradictions: reading.contradictions,
             retried: reading.retried,
             members_digest: reading.members_digest,
             messages_digest: reading.messages_digest,
@@ -282,7 +285,7 @@ impl State {
         }
     }
 
-    /// A failures command lists only what fails: whoever it listed before and not now passes.
+    /// Some sources list only what fails: whoever was known and is not listed now passes.
     fn complete(&self, reading: &mut Reading) {
         let known = self
             .facts

@@ -10,6 +10,7 @@ use super::{Evidence, Guard, Outcome};
 use crate::event::finding::{Finding, Severity};
 use crate::event::halt::HaltReason;
 use crate::event::measurement::ReportState;
+use crate::state::FAILURES_CMD;
 
 pub static GUARD: Guard = Guard {
     name: "artefact_consistency",
@@ -22,6 +23,9 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let seen = evidence.measurement;
     if !evidence.collected() && seen.report == ReportState::NotUsed {
         return Outcome::not_applicable("no collector reads this runner; the exit status is all there is");
+    }
+    if seen.collector == FAILURES_CMD && seen.report == ReportState::Malformed {
+        return Outcome::unavailable(format!("the failures command's answer is unusable: {}", seen.note));
     }
     let mut findings = Vec::new();
     // A red check converges nothing: its inconsistencies are worth a note, not a halt.
@@ -48,6 +52,12 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             "runner",
             format!("{announced} tests were announced and only {concluded} concluded"),
         );
+    }
+    for contradiction in &seen.contradictions {
+        add("runner", contradiction.clone());
+    }
+    if evidence.collected() && !seen.finished {
+        add("runner", "the runner never said that it came to its end".into());
     }
     if evidence.green() {
         findings.extend(green_findings(evidence));
@@ -138,6 +148,14 @@ mod tests {
             });
             assert_eq!(red[0].severity, Severity::Note);
         }
+    }
+
+    #[test]
+    fn a_green_exit_of_a_runner_that_contradicts_itself_or_never_ended_is_a_violation() {
+        let torn = findings(|b| b.measurement.finished = false);
+        assert_eq!(torn[0].severity, Severity::Violation);
+        let odd = findings(|b| b.measurement.contradictions = ["3 passed, 2 named".into()].into());
+        assert_eq!(odd[0].severity, Severity::Violation);
     }
 
     #[test]

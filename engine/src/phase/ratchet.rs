@@ -16,9 +16,11 @@ use crate::event::Event;
 use crate::event::halt::HaltReason;
 use crate::event::id::{Digest, PhaseName};
 use crate::event::iteration::{CandidateAccepted, CandidateRejected, CheckPurpose, RejectCause, TreePurpose};
+use crate::event::measurement::ReportState;
 use crate::event::policy::OnViolation;
 use crate::facts::{Accepted, Facts};
-use crate::members::IdSet;
+use crate::members::{IdSet, is_pseudo};
+use crate::state::FAILURES_CMD;
 
 /// Members named in a rejection; the rest is counted.
 const SUBJECTS_MAX: usize = 32;
@@ -62,6 +64,16 @@ impl Ratchet {
 
     fn decide(&self, facts: &Facts) -> Next {
         let judged = &self.judged;
+        let measurement = &judged.check.measurement;
+        if measurement.collector == FAILURES_CMD && measurement.report == ReportState::Malformed {
+            let detail = format!("the failures command's answer is unusable: {}", measurement.note);
+            return halt(
+                facts,
+                HaltReason::ObjectiveUnverified,
+                "failures_collector_failed",
+                &detail,
+            );
+        }
         if let Some((reason, detail)) = &judged.violation {
             let guards = &facts.policy().guards;
             let give_up = guards.on_violation == OnViolation::Halt
@@ -139,7 +151,10 @@ impl Ratchet {
         if accepted.changed {
             facts.people.unread += 1;
         }
-        facts.universe.extend(facts.members.iter().map(|(id, _)| id));
+        // A container counts while it fails; its absence means nothing.
+        facts
+            .universe
+            .extend(facts.members.iter().map(|(id, _)| id).filter(|id| !is_pseudo(id)));
         facts.accepted = Some(Rc::new(Accepted {
             iteration: accepted.iteration,
             tree: accepted.tree,
