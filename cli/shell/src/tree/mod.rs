@@ -118,7 +118,7 @@ pub struct Tree {
     /// The state directory relative to the workdir, when it lies beneath it.
     state_path: Option<Vec<u8>>,
     options: Options,
-    repository: Result<Repository, Unavailable>,
+    reader: Result<GitReader, Unavailable>,
     rules: Arc<Rules>,
     pins: Pins,
     /// Tracked files that were absent from the start (sparse checkout): an export keeps them.
@@ -166,7 +166,7 @@ impl Tree {
             state_dir,
             state_path,
             options,
-            repository,
+            reader: repository.map(GitReader::new),
             rules,
             pins,
             sparse: tracked.sparse,
@@ -189,7 +189,12 @@ impl Tree {
 
     /// The repository the workdir lies in, as found when the tree was opened.
     pub fn repository(&self) -> Result<&Repository, Unavailable> {
-        self.repository.as_ref().map_err(Clone::clone)
+        self.reader.as_ref().map(GitReader::repository).map_err(Clone::clone)
+    }
+
+    /// What the repository says and is set to now, read without running git.
+    pub fn git_facts(&mut self) -> Result<GitFacts, Unavailable> {
+        self.reader.as_mut().map_err(|reason| reason.clone())?.read()
     }
 
     /// The files as of the last scan.
@@ -235,7 +240,10 @@ impl Tree {
     fn look(&mut self) -> Result<Vec<Vec<u8>>, TreeError> {
         self.find_workdir()?;
         let now = Now::read();
-        let prefix = self.repository.as_ref().map_or(&b""[..], |r| r.prefix.as_slice());
+        let prefix = self
+            .reader
+            .as_ref()
+            .map_or(&b""[..], |r| r.repository().prefix.as_slice());
         let walk = Walk {
             dirs: &self.known.dirs,
             remembered: &self.remembered,
