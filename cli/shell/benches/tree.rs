@@ -2,7 +2,11 @@
 //!
 //! The machine's speed cancels out: only ratios mean something. `cargo bench -p shell --bench tree`; a
 //! number as argument is the count of files.
-#![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a bench prints its table and has nobody to report to")]
+#![allow(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a bench prints its table and has nobody to report to"
+)]
 
 use std::hint::black_box;
 use std::path::Path;
@@ -46,10 +50,24 @@ fn main() {
     one.scan().unwrap();
     two.scan().unwrap();
     two.snapshot().unwrap();
-    let [mut plain, mut cached, mut scan_one, mut scan_two, mut snapshot, mut edit] = [(); 6].map(|()| Vec::new());
+    let [
+        mut plain,
+        mut cached,
+        mut scan_one,
+        mut scan_two,
+        mut snapshot,
+        mut edit,
+    ] = [(); 6].map(|()| Vec::new());
     let flip = work.join("d0/s0/file-0.txt");
     for round in 0..ROUNDS {
-        let off = ["-c", "core.untrackedCache=false", "-c", "core.fsmonitor=false", "status", "--porcelain"];
+        let off = [
+            "-c",
+            "core.untrackedCache=false",
+            "-c",
+            "core.fsmonitor=false",
+            "status",
+            "--porcelain",
+        ];
         plain.push(git(&work, &off).0);
         scan_two.push(time(|| two.scan().unwrap()));
         git(&work, &["update-index", "--untracked-cache"]);
@@ -80,11 +98,19 @@ fn main() {
 }
 
 fn row(what: &str, took: Duration, floor: Duration) {
-    println!("{what:<44} {:>9.2} {:>22.2}", took.as_secs_f64() * 1e3, took.as_secs_f64() / floor.as_secs_f64());
+    println!(
+        "{what:<44} {:>9.2} {:>22.2}",
+        took.as_secs_f64() * 1e3,
+        took.as_secs_f64() / floor.as_secs_f64()
+    );
 }
 
 fn open(work: &Path, home: &Path, threads: usize) -> Tree {
-    let options = Options { threads, load_cache: false, ..Options::default() };
+    let options = Options {
+        threads,
+        load_cache: false,
+        ..Options::default()
+    };
     Tree::open(work, &home.join("state"), options).unwrap()
 }
 
@@ -93,7 +119,11 @@ fn make_repository(work: &Path, files: usize) {
         let group = n / FILES_IN_A_DIRECTORY;
         let dir = work.join(format!("d{}/s{}", group % 40, group / 40));
         std::fs::create_dir_all(&dir).unwrap();
-        std::fs::write(dir.join(format!("file-{n}.txt")), format!("content of file {n}\n").repeat(20)).unwrap();
+        std::fs::write(
+            dir.join(format!("file-{n}.txt")),
+            format!("content of file {n}\n").repeat(20),
+        )
+        .unwrap();
     }
     std::fs::write(work.join(".gitignore"), "*.log\n*.tmp\n/build/\n.cache/\n!keep.log\n").unwrap();
     git(work, &["init", "-q", "-b", "main"]);
@@ -104,12 +134,28 @@ fn make_repository(work: &Path, files: usize) {
 /// How long git took, and how many bytes it printed.
 fn git(work: &Path, args: &[&str]) -> (Duration, usize) {
     let mut command = Command::new("git");
-    command.args(["-c", "user.name=A User", "-c", "user.email=user@example.org", "-c", "gc.auto=0"]).args(args);
-    command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null").current_dir(work);
+    command
+        .args([
+            "-c",
+            "user.name=A User",
+            "-c",
+            "user.email=user@example.org",
+            "-c",
+            "gc.auto=0",
+        ])
+        .args(args);
+    command
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .current_dir(work);
     let start = Instant::now();
     let output = command.stdin(Stdio::null()).output().unwrap();
     let took = start.elapsed();
-    assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "git {args:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     (took, output.stdout.len())
 }
 

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use shell::tree::{GitFacts, Unavailable};
+use shell::tree::{GitFacts, Options, Tree, TreeError, Unavailable};
 
 use crate::support::{Place, git_in};
 
@@ -257,4 +257,65 @@ fn variables_inherited_from_a_hook_lead_nowhere_else() {
     let head = place.git(&["rev-parse", "HEAD"]);
     let commit = crate::export::export(&tree, id, "out", Some(&head)).unwrap();
     assert_eq!(git_in(&place.work, &["rev-parse", "out"]), commit);
+}
+
+/// Runs one test of this binary by itself, with this search path.
+fn alone(name: &str, search_path: &std::path::Path) {
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", name, "--nocapture"])
+        .env("TREE_TEST_INNER", "1")
+        .env("PATH", search_path)
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("1 passed"), "{text}");
+}
+
+#[test]
+fn a_missing_git_is_named_and_only_missed_where_there_is_a_repository() {
+    if std::env::var_os("TREE_TEST_INNER").is_none() {
+        let empty = tempfile::tempdir().unwrap();
+        return alone(
+            "git::a_missing_git_is_named_and_only_missed_where_there_is_a_repository",
+            empty.path(),
+        );
+    }
+    let place = Place::plain();
+    place.write("a", "x");
+    place.open().snapshot().unwrap();
+    place.write(".git/HEAD", "ref: refs/heads/main\n");
+    std::fs::create_dir(place.at(".git/objects")).unwrap();
+    let error = Tree::open(&place.work, &place.state(), Options::default()).unwrap_err();
+    assert!(matches!(error, TreeError::GitMissing { .. }), "{error}");
+    assert!(error.to_string().contains("install git"));
+}
+
+#[test]
+fn a_git_that_does_not_end_is_killed_with_what_it_started() {
+    if std::env::var_os("TREE_TEST_INNER").is_none() {
+        let fake = tempfile::tempdir().unwrap();
+        let git = fake.path().join("git");
+        std::fs::write(&git, "#!/bin/sh\n/bin/sleep 1000 & /bin/sleep 1000\n").unwrap();
+        std::fs::set_permissions(&git, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        return alone(
+            "git::a_git_that_does_not_end_is_killed_with_what_it_started",
+            fake.path(),
+        );
+    }
+    let place = Place::plain();
+    place.write(".git/HEAD", "ref: refs/heads/main\n");
+    std::fs::create_dir(place.at(".git/objects")).unwrap();
+    let options = Options {
+        git_limit_ms: 300,
+        ..Options::default()
+    };
+    // The pipes of git are held by its child too: this returns only when both are gone.
+    let error = Tree::open(&place.work, &place.state(), options).unwrap_err();
+    assert_eq!(
+        error,
+        TreeError::GitTimeout {
+            command: "ls-files".into(),
+            limit_ms: 300
+        }
+    );
 }

@@ -1,4 +1,5 @@
 //! The tree room against real files and real git.
+#![allow(clippy::unwrap_used, reason = "a helper of a test may fail the test")]
 
 mod export;
 mod git;

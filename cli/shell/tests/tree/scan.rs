@@ -287,7 +287,7 @@ fn a_removed_workdir_is_told_apart_and_one_put_back_is_seen_again() {
     let place = Place::repository();
     let state = place.home.path().join("state");
     let mut tree = shell::tree::Tree::open(&place.work, &state, Options::default()).unwrap();
-    let id = tree.scan().unwrap().id;
+    let id = tree.snapshot().unwrap().id;
     let away = place.home.path().join("away");
     std::fs::rename(&place.work, &away).unwrap();
     let error = tree.scan().unwrap_err();
@@ -301,6 +301,13 @@ fn a_removed_workdir_is_told_apart_and_one_put_back_is_seen_again() {
     std::fs::remove_dir(&place.work).unwrap();
     std::fs::rename(&away, &place.work).unwrap();
     assert_eq!(tree.scan().unwrap().id, id);
+    std::fs::rename(&place.work, &away).unwrap();
+    symlink(&away, &place.work).unwrap();
+    let error = tree.restore(id).unwrap_err();
+    assert!(
+        matches!(error, TreeError::WorkdirUnusable { .. }),
+        "a link in its place is not followed: {error}"
+    );
 }
 
 #[test]
