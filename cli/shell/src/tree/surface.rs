@@ -115,7 +115,7 @@ impl Tree {
     }
 
     fn look_at_hidden(&mut self, paths: &[Vec<u8>]) -> Result<Vec<Entry>, TreeError> {
-        let now = Now::read();
+        let now = Now::on(self.root());
         let mut beneath = Beneath::new(self.root.as_fd());
         let mut captured: HashMap<Vec<u8>, Slot> = HashMap::with_capacity(paths.len());
         let (mut bytes, mut unstable, mut found) = (buffer(), Vec::new(), Vec::new());
