@@ -9,11 +9,7 @@ fn a_term_trap_runs_before_the_end() {
         "trap 'echo cleaned > {}/marker; exit 9' TERM; echo ready; while :; do sleep 0.05; done",
         room.path().display()
     ));
-    spec.deadlines = Deadlines {
-        timeout_ms: Some(300),
-        grace_ms: 60_000,
-        ..Deadlines::default()
-    };
+    spec.deadlines = idle_once_ready(60_000);
     let run = run(&spec);
     assert_eq!((run.outcome, run.stop), (Outcome::Exited(9), Some(StopCause::Idle)));
     assert!(room.path().join("marker").exists());
@@ -27,11 +23,7 @@ fn a_grandchild_gets_its_grace_though_its_parent_is_gone_at_once() {
         room.path().display()
     );
     let mut spec = sh(&format!("setsid sh -c '{worker}' & wait"));
-    spec.deadlines = Deadlines {
-        timeout_ms: Some(300),
-        grace_ms: 60_000,
-        ..Deadlines::default()
-    };
+    spec.deadlines = idle_once_ready(60_000);
     let run = run(&spec);
     assert_eq!(run.stop, Some(StopCause::Idle));
     assert!(room.path().join("marker").exists(), "{run:?}");
@@ -43,11 +35,7 @@ fn a_tree_deaf_to_term_is_killed_after_the_grace() {
     let sleeper = unique_sleeper();
     let deaf = format!("trap '' TERM; echo ready; setsid sh -c '{sleeper}; {sleeper}' & {sleeper}; {sleeper}");
     let mut spec = sh(&deaf);
-    spec.deadlines = Deadlines {
-        timeout_ms: Some(200),
-        grace_ms: 200,
-        ..Deadlines::default()
-    };
+    spec.deadlines = idle_once_ready(200);
     let run = run(&spec);
     assert_eq!((run.outcome, run.stop), (Outcome::Signaled(9), Some(StopCause::Idle)));
     assert!(
