@@ -34,7 +34,10 @@ pub struct Artefact<'a> {
 impl<'a> Artefact<'a> {
     /// The report file called `name`, if the run left one.
     pub fn file(&self, name: &str) -> Option<&'a [u8]> {
-        self.reports_dir_files.iter().find(|(found, _)| found == name).map(|(_, bytes)| bytes.as_slice())
+        self.reports_dir_files
+            .iter()
+            .find(|(found, _)| found == name)
+            .map(|(_, bytes)| bytes.as_slice())
     }
 
     /// `path` relative to the working directory when it lies below it, otherwise unchanged.
@@ -126,7 +129,15 @@ pub const MESSAGE_LIMIT_BYTES: usize = 2048;
 
 impl Member {
     pub fn new(id: impl Into<String>, status: Status) -> Self {
-        Self { id: id.into(), status, message: String::new(), suite: None, file: None, line: None, container: false }
+        Self {
+            id: id.into(),
+            status,
+            message: String::new(),
+            suite: None,
+            file: None,
+            line: None,
+            container: false,
+        }
     }
 
     pub fn saying(mut self, message: &str) -> Self {
@@ -197,7 +208,10 @@ impl Measured {
     }
 
     pub fn member(&self, id: &str) -> Option<&Member> {
-        self.members.binary_search_by(|member| member.id.as_str().cmp(id)).ok().map(|at| &self.members[at])
+        self.members
+            .binary_search_by(|member| member.id.as_str().cmp(id))
+            .ok()
+            .map(|at| &self.members[at])
     }
 
     /// Sorts the members and makes their ids unique, whatever the order the runner finished them in.
@@ -254,7 +268,11 @@ mod tests {
         assert_eq!(one, make(&[Status::Failed, Status::Passed, Status::Passed]));
         let ids: Vec<_> = one.iter().map(|member| member.id.as_str()).collect();
         assert_eq!(ids, ["a", "a#2", "a#3", "a#4"]);
-        assert_eq!(one[1].status, Status::Todo, "a name the runner gave is never taken away");
+        assert_eq!(
+            one[1].status,
+            Status::Todo,
+            "a name the runner gave is never taken away"
+        );
     }
 
     #[test]
@@ -267,7 +285,10 @@ mod tests {
 
     #[test]
     fn a_path_is_relative_only_below_the_working_directory() {
-        let artefact = Artefact { workdir: "/w/one", ..Artefact::default() };
+        let artefact = Artefact {
+            workdir: "/w/one",
+            ..Artefact::default()
+        };
         assert_eq!(artefact.relative("/w/one/t/a.js"), "t/a.js");
         assert_eq!(artefact.relative("/w/one-more/a.js"), "/w/one-more/a.js");
         assert_eq!(Artefact::default().relative("/a.js"), "/a.js");

@@ -39,7 +39,9 @@ fn mask_message(line: &str, out: &mut String) {
         let rest = scan.rest();
         let mask = if scan.at_boundary() { masked_word(&scan) } else { None };
         let mask = mask.or_else(|| match c {
-            ':' if names_a_place(scan.before()) => scan::position(rest).map(|length| (length, ":<n>".to_string())),
+            ':' => scan::position(rest)
+                .filter(|_| names_a_place(scan.before()))
+                .map(|length| (length, ":<n>".to_string())),
             _ => None,
         });
         let (length, word) = mask.unwrap_or_else(|| (c.len_utf8(), c.to_string()));
@@ -51,13 +53,21 @@ fn mask_message(line: &str, out: &mut String) {
 fn masked_word(scan: &Scan<'_>) -> Option<(usize, String)> {
     let rest = scan.rest();
     let fixed = |length: Option<usize>, word: &str| length.map(|length| (length, word.to_string()));
-    fixed(scan::uuid(rest), "<uuid>")
+    let worker = rest
+        .strip_prefix("gw")
+        .filter(|_| scan.before().ends_with('['))
+        .and_then(scan::number);
+    fixed(worker.map(|length| length + 2), "gw<n>")
+        .or_else(|| fixed(scan::uuid(rest), "<uuid>"))
         .or_else(|| fixed(scan::date(rest), "<time>"))
         .or_else(|| fixed(scan::clock(rest), "<time>"))
         .or_else(|| fixed(scan::address(rest), "<address>"))
         .or_else(|| fixed(scan::hex(rest), "<hex>"))
         .or_else(|| fixed(scan::duration(rest, true), "<duration>"))
-        .or_else(|| numbered(scan.before()).then(|| scan::number(rest)).flatten().map(|length| (length, "<n>".to_string())))
+        .or_else(|| {
+            let length = scan::number(rest)?;
+            numbered(scan.before()).then(|| (length, "<n>".to_string()))
+        })
         .or_else(|| {
             let (length, last) = scan::path(rest)?;
             let inside_name = scan.before().ends_with(['.', '/', '~', ':']) && !scan.before().ends_with(": ");
@@ -73,10 +83,15 @@ fn masked_word(scan: &Scan<'_>) -> Option<(usize, String)> {
 fn numbered(before: &str) -> bool {
     let trimmed = before.trim_end_matches([' ', '=', ':', '#']);
     if trimmed.len() == before.len() {
-        return in_thread_parenthesis(before) || before.ends_with("[gw");
+        return in_thread_parenthesis(before);
     }
-    let word = trimmed.rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
-    ["line", "lineno", "port", "pid", "tid"].iter().any(|known| word.eq_ignore_ascii_case(known))
+    let word = trimmed
+        .rsplit(|c: char| !c.is_alphanumeric())
+        .next()
+        .unwrap_or_default();
+    ["line", "lineno", "port", "pid", "tid"]
+        .iter()
+        .any(|known| word.eq_ignore_ascii_case(known))
 }
 
 /// `thread 'tests::wrong' (6834) panicked`
@@ -86,8 +101,13 @@ fn in_thread_parenthesis(before: &str) -> bool {
 
 /// Whether `:12` after `before` is a line or a port.
 fn names_a_place(before: &str) -> bool {
-    let word = before.rsplit(|c: char| c.is_whitespace() || "\"'(,<>=".contains(c)).next().unwrap_or_default();
-    let is_file = word.rsplit_once('.').is_some_and(|(_, extension)| extension.starts_with(|c: char| c.is_alphanumeric()));
+    let word = before
+        .rsplit(|c: char| c.is_whitespace() || "\"'(,<>=".contains(c))
+        .next()
+        .unwrap_or_default();
+    let is_file = word
+        .rsplit_once('.')
+        .is_some_and(|(_, extension)| extension.starts_with(|c: char| c.is_alphanumeric()));
     is_file || word.contains('/') || word.ends_with("localhost") || word.ends_with(']')
 }
 
@@ -123,7 +143,18 @@ fn mask_output(line: &str) -> String {
 /// Whether the whole line is about time, so that whole numbers with a unit are timings too.
 fn timing_line(line: &str) -> bool {
     let content = line.trim_start();
-    let prefixes = ["Duration ", "Start at ", "Time: ", "✓ ", "✔ ", "✖ ", "❯ ", "× ", "# duration_ms", "ℹ duration_ms"];
+    let prefixes = [
+        "Duration ",
+        "Start at ",
+        "Time: ",
+        "✓ ",
+        "✔ ",
+        "✖ ",
+        "❯ ",
+        "× ",
+        "# duration_ms",
+        "ℹ duration_ms",
+    ];
     prefixes.iter().any(|prefix| content.starts_with(prefix))
 }
 
@@ -133,17 +164,22 @@ fn masked_timing(scan: &Scan<'_>, timing: bool) -> Option<(usize, String)> {
         return None;
     }
     if before.ends_with("duration_ms ") || before.ends_with("duration_ms: ") {
-        let length = rest.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b'.').count();
+        let length = rest
+            .bytes()
+            .take_while(|byte| byte.is_ascii_digit() || *byte == b'.')
+            .count();
         return (length > 0).then(|| (length, "<duration>".to_string()));
     }
-    if before.ends_with("Start at ") {
+    if before.trim_end().ends_with("Start at") {
         return scan::clock(rest).map(|length| (length, "<time>".to_string()));
     }
     if in_thread_parenthesis(before) || before.ends_with("pid ") || before.ends_with("pid=") {
         return scan::number(rest).map(|length| (length, "<n>".to_string()));
     }
     if before.ends_with('-') && before.contains("/deps/") {
-        return scan::hex(rest).filter(|length| *length == 16).map(|length| (length, "<hash>".to_string()));
+        return scan::hex(rest)
+            .filter(|length| *length == 16)
+            .map(|length| (length, "<hash>".to_string()));
     }
     if rest.starts_with('[') {
         return nextest_mark(rest).map(|length| (length, "[<duration>]".to_string()));
@@ -164,16 +200,29 @@ fn nextest_mark(text: &str) -> Option<usize> {
     let padding = 1 + text[1..].find(|c: char| c != ' ' && c != '>')?;
     let end = padding + scan::duration(&text[padding..], false)?;
     let rest = text[end..].strip_prefix(']')?;
-    let counter = rest.strip_prefix(" (").and_then(|rest| rest.split_once(") ")).map(|(counter, _)| counter);
-    let counted = counter.filter(|counter| counter.bytes().all(|byte| byte.is_ascii_digit() || b" /".contains(&byte)));
+    let rest = &rest[..rest.floor_char_boundary(40)];
+    let counter = rest
+        .strip_prefix(" (")
+        .and_then(|rest| rest.split_once(") "))
+        .map(|(counter, _)| counter);
+    let counted = counter.filter(|counter| {
+        counter
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || b" /".contains(&byte))
+    });
     Some(end + 1 + counted.map_or(0, |counter| counter.len() + 3))
 }
 
 /// `/tmp/.tmpAb12/x` as `/tmp/<tmp>/x`; other paths below `/tmp` keep their names.
 fn temporary_path(path: &str) -> Option<String> {
     let below = path.strip_prefix("/tmp/")?;
-    let (first, rest) = below.split_once('/').map_or((below, None), |(first, rest)| (first, Some(rest)));
-    let random = first.starts_with("tmp") || first.starts_with(".tmp") || first.starts_with("pytest-of-") || first.starts_with("tmp.");
+    let (first, rest) = below
+        .split_once('/')
+        .map_or((below, None), |(first, rest)| (first, Some(rest)));
+    let random = first.starts_with("tmp")
+        || first.starts_with(".tmp")
+        || first.starts_with("pytest-of-")
+        || first.starts_with("tmp.");
     random.then(|| match rest {
         Some(rest) => format!("/tmp/<tmp>/{rest}"),
         None => "/tmp/<tmp>".to_string(),
@@ -192,7 +241,10 @@ fn sort_result_lines(lines: &mut [String]) {
 
 fn is_result_line(line: &str) -> bool {
     let libtest = line.starts_with("test ") && line.contains(" ... ");
-    libtest || line.trim_start().split_once(" [").is_some_and(|(word, rest)| word.bytes().all(|byte| byte.is_ascii_uppercase()) && rest.starts_with("<duration>] "))
+    libtest
+        || line.trim_start().split_once(" [").is_some_and(|(word, rest)| {
+            word.bytes().all(|byte| byte.is_ascii_uppercase()) && rest.starts_with("<duration>] ")
+        })
 }
 
 #[cfg(test)]
@@ -202,18 +254,36 @@ mod tests {
     #[test]
     fn the_same_failure_in_another_run_gives_the_same_message() {
         let cases = [
-            ("at /home/a/proj/src/x.py:12: AssertionError", "at /srv/b/src/x.py:99: AssertionError"),
-            ("thread 'tests::wrong' (6834) panicked at src/lib.rs:25:32:", "thread 'tests::wrong' (9) panicked at src/lib.rs:7:1:"),
+            (
+                "at /home/a/proj/src/x.py:12: AssertionError",
+                "at /srv/b/src/x.py:99: AssertionError",
+            ),
+            (
+                "thread 'tests::wrong' (6834) panicked at src/lib.rs:25:32:",
+                "thread 'tests::wrong' (9) panicked at src/lib.rs:7:1:",
+            ),
             ("object at 0x7f00aa11>", "object at 0x55d2bb90>"),
             ("started 2026-01-02T03:04:05.123Z", "started 2027-11-12 13:14:15+01:00"),
             ("took 1.25s (5 ms)", "took 0.3s (71 ms)"),
             ("connect to 127.0.0.1:45123 failed", "connect to 127.0.0.1:33999 failed"),
-            ("listening on localhost:8080, port 8080", "listening on localhost:9, port 9"),
-            ("id 550e8400-e29b-41d4-a716-446655440000", "id 123e4567-e89b-12d3-a456-426614174000"),
-            ("File \"/tmp/tmpab12/t.py\", line 12, in f", "File \"/tmp/tmpzz/t.py\", line 13, in f"),
+            (
+                "listening on localhost:8080, port 8080",
+                "listening on localhost:9, port 9",
+            ),
+            (
+                "id 550e8400-e29b-41d4-a716-446655440000",
+                "id 123e4567-e89b-12d3-a456-426614174000",
+            ),
+            (
+                "File \"/tmp/tmpab12/t.py\", line 12, in f",
+                "File \"/tmp/tmpzz/t.py\", line 13, in f",
+            ),
             ("wrote /tmp/tmpab12", "wrote /tmp/tmpzz"),
             ("[gw0] linux", "[gw3] linux"),
-            ("digest 9f86d081884c7d659a2feaa0c55ad015", "digest 0123456789abcdef0123456789abcdef"),
+            (
+                "digest 9f86d081884c7d659a2feaa0c55ad015",
+                "digest 0123456789abcdef0123456789abcdef",
+            ),
             ("\u{1b}[31mred\u{1b}[0m  ", "red"),
         ];
         for (one, other) in cases {
@@ -241,7 +311,10 @@ mod tests {
 
     #[test]
     fn directories_go_and_names_stay() {
-        assert_eq!(message("error in /home/a/b/main.rs:3:4 (see ./x/y.rs:9)"), "error in <dir>/main.rs:<n> (see ./x/y.rs:<n>)");
+        assert_eq!(
+            message("error in /home/a/b/main.rs:3:4 (see ./x/y.rs:9)"),
+            "error in <dir>/main.rs:<n> (see ./x/y.rs:<n>)"
+        );
         assert_eq!(message("https://example.org/a/b"), "https://example.org/a/b");
         assert_eq!(message("and/or"), "and/or");
     }
@@ -254,16 +327,31 @@ mod tests {
     fn timings_do_not_change_a_fingerprint() {
         let cases = [
             ("=== 3 passed in 0.12s ===\n\n", "=== 3 passed in 1.02s ==="),
-            ("test result: ok. 1 passed; finished in 0.00s", "test result: ok. 1 passed; finished in 12.10s"),
-            ("        PASS [   0.022s] ( 2/10) demo a", "        PASS [  10.022s] ( 9/10) demo a"),
+            (
+                "test result: ok. 1 passed; finished in 0.00s",
+                "test result: ok. 1 passed; finished in 12.10s",
+            ),
+            (
+                "        PASS [   0.022s] ( 2/10) demo a",
+                "        PASS [  10.022s] ( 9/10) demo a",
+            ),
             ("# duration_ms 12.3", "# duration_ms 7"),
             ("  duration_ms: 0.5", "  duration_ms: 11.25"),
             ("Time:        0.876 s, estimated 1 s", "Time:        2 s, estimated 3 s"),
             ("  ✓ adds (5 ms)", "  ✓ adds (12 ms)"),
-            ("   Duration  874ms (transform 36ms, setup 0ms)", "   Duration  1.20s (transform 3ms, setup 2ms)"),
+            (
+                "   Duration  874ms (transform 36ms, setup 0ms)",
+                "   Duration  1.20s (transform 3ms, setup 2ms)",
+            ),
             ("   Start at  15:56:46", "   Start at  01:02:03"),
-            ("    Finished `test` profile target(s) in 1.34s", "    Finished `test` profile target(s) in 0.02s"),
-            ("     Running tests/it.rs (target/debug/deps/it-4a9c20718bed82b8)", "     Running tests/it.rs (target/debug/deps/it-1111111111aa82b8)"),
+            (
+                "    Finished `test` profile target(s) in 1.34s",
+                "    Finished `test` profile target(s) in 0.02s",
+            ),
+            (
+                "     Running tests/it.rs (target/debug/deps/it-4a9c20718bed82b8)",
+                "     Running tests/it.rs (target/debug/deps/it-1111111111aa82b8)",
+            ),
             ("thread 'main' (123) panicked", "thread 'main' (77) panicked"),
             ("ok  \tdemo/pkg\t0.012s", "ok  \tdemo/pkg\t1.5s"),
             ("--- PASS: TestA (0.00s)", "--- PASS: TestA (0.31s)"),
@@ -271,7 +359,10 @@ mod tests {
             ("wrote /tmp/.tmpAb12/out.txt", "wrote /tmp/.tmpZZ/out.txt"),
             ("one  \r\ntwo\r\n", "one\ntwo"),
             ("test b ... ok\ntest a ... ok", "test a ... ok\ntest b ... ok"),
-            (" Nextest run ID 77721d7c-e0b5-4714-a4a0-6fbcdfa96c1a with", " Nextest run ID 88821d7c-e0b5-4714-a4a0-6fbcdfa96c1a with"),
+            (
+                " Nextest run ID 77721d7c-e0b5-4714-a4a0-6fbcdfa96c1a with",
+                " Nextest run ID 88821d7c-e0b5-4714-a4a0-6fbcdfa96c1a with",
+            ),
         ];
         for (one, other) in cases {
             assert_eq!(fingerprint(one), fingerprint(other));

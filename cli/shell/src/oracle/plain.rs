@@ -23,7 +23,11 @@ fn end_of_escape(bytes: &[u8], start: usize) -> usize {
             while bytes.get(at).is_some_and(|byte| (0x20..=0x3f).contains(byte)) {
                 at += 1;
             }
-            if bytes.get(at).is_some_and(|byte| (0x40..=0x7e).contains(byte)) { at + 1 } else { at }
+            if bytes.get(at).is_some_and(|byte| (0x40..=0x7e).contains(byte)) {
+                at + 1
+            } else {
+                at
+            }
         }
         Some(b']' | b'P' | b'X' | b'^' | b'_') => {
             while let Some(byte) = bytes.get(at) {

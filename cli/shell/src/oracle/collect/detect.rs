@@ -35,7 +35,9 @@ pub struct Invocation {
 impl Invocation {
     /// File name of the program.
     pub fn program(&self) -> &str {
-        self.words.first().map_or("", |word| word.rsplit('/').next().unwrap_or(word))
+        self.words
+            .first()
+            .map_or("", |word| word.rsplit('/').next().unwrap_or(word))
     }
 
     pub fn arguments(&self) -> &[String] {
@@ -43,9 +45,9 @@ impl Invocation {
     }
 
     pub fn has(&self, argument: &str) -> bool {
-        self.arguments().iter().any(|word| {
-            word == argument || word.strip_prefix(argument).is_some_and(|rest| rest.starts_with('='))
-        })
+        self.arguments()
+            .iter()
+            .any(|word| word == argument || word.strip_prefix(argument).is_some_and(|rest| rest.starts_with('=')))
     }
 
     /// The module of `python -m MODULE`.
@@ -61,7 +63,10 @@ impl Invocation {
     /// The words after a tool's subcommand, when it is `subcommand` (`cargo +nightly test` counts).
     pub fn is(&self, program: &str, subcommand: &[&str]) -> bool {
         let mut arguments = self.arguments().iter().filter(|word| !word.starts_with(['-', '+']));
-        self.program() == program && subcommand.iter().all(|wanted| arguments.next().is_some_and(|word| word == wanted))
+        self.program() == program
+            && subcommand
+                .iter()
+                .all(|wanted| arguments.next().is_some_and(|word| word == wanted))
     }
 
     /// Confidence of a match on this invocation.
@@ -83,7 +88,10 @@ impl Detection {
 
     /// Confidence of the first invocation for which `matches` holds.
     pub(super) fn find(&self, matches: impl Fn(&Invocation) -> bool) -> Option<u8> {
-        self.invocations().iter().find(|found| matches(found)).map(Invocation::sure)
+        self.invocations()
+            .iter()
+            .find(|found| matches(found))
+            .map(Invocation::sure)
     }
 
     fn expand(&self, text: &str, wrapped: bool, depth: usize, out: &mut Vec<Invocation>) {
@@ -92,7 +100,11 @@ impl Detection {
                 return;
             }
             let (assignments, words) = peel(words);
-            let found = Invocation { assignments, words, wrapped };
+            let found = Invocation {
+                assignments,
+                words,
+                wrapped,
+            };
             if found.words.is_empty() || self.open(&found, depth, out) {
                 continue;
             }
@@ -106,38 +118,56 @@ impl Detection {
         match found.program() {
             "make" | "gmake" | "just" => {
                 let Some(makefile) = &self.makefile else { return false };
-                let mut targets: Vec<&str> =
-                    arguments.iter().map(String::as_str).filter(|word| !word.starts_with('-') && !word.contains('=')).collect();
+                let mut targets: Vec<&str> = arguments
+                    .iter()
+                    .map(String::as_str)
+                    .filter(|word| !word.starts_with('-') && !word.contains('='))
+                    .collect();
                 let recipes = Recipes::read(makefile);
                 if targets.is_empty() {
                     targets.extend(recipes.first);
                 }
                 targets.iter().for_each(|target| {
                     for line in recipes.lines(target, 0) {
-                        self.expand(line.trim_start_matches(['@', '-', '+', ' ', '\t']), true, depth + 1, out);
+                        self.expand(
+                            line.trim_start_matches(['@', '-', '+', ' ', '\t']),
+                            true,
+                            depth + 1,
+                            out,
+                        );
                     }
                 });
                 true
             }
             "npm" | "pnpm" | "yarn" | "bun" => {
-                let mut names = arguments.iter().map(String::as_str).filter(|word| !word.starts_with('-'));
+                let mut names = arguments
+                    .iter()
+                    .map(String::as_str)
+                    .filter(|word| !word.starts_with('-'));
                 let name = match names.next() {
                     Some("run" | "run-script") => names.next(),
                     Some("t" | "tst") => Some("test"),
                     other => other,
                 };
-                let Some(script) = name.and_then(|name| self.package_script(name)) else { return false };
+                let Some(script) = name.and_then(|name| self.package_script(name)) else {
+                    return false;
+                };
                 self.expand(&script, true, depth + 1, out);
                 true
             }
             "sh" | "bash" | "dash" | "zsh" => {
-                if let Some(at) = arguments.iter().position(|word| word.starts_with('-') && word.ends_with('c'))
+                if let Some(at) = arguments
+                    .iter()
+                    .position(|word| word.starts_with('-') && word.ends_with('c'))
                     && let Some(script) = arguments.get(at + 1)
                 {
                     self.expand(script, found.wrapped, depth + 1, out);
                     return true;
                 }
-                arguments.iter().find(|word| !word.starts_with('-')).is_some_and(|path| self.open_script(path, depth, out))
+                arguments
+                    .iter()
+                    .find(|word| !word.starts_with('-'))
+                    .is_some_and(|path| self.open_script(path, depth, out))
             }
             _ => self.open_script(&found.words[0], depth, out),
         }
@@ -145,7 +175,11 @@ impl Detection {
 
     fn open_script(&self, path: &str, depth: usize, out: &mut Vec<Invocation>) -> bool {
         let path = path.trim_start_matches("./");
-        let Some((_, text)) = self.scripts.iter().find(|(name, _)| name.trim_start_matches("./") == path) else {
+        let Some((_, text)) = self
+            .scripts
+            .iter()
+            .find(|(name, _)| name.trim_start_matches("./") == path)
+        else {
             return false;
         };
         self.expand(text, true, depth + 1, out);
@@ -166,7 +200,10 @@ struct Recipes<'a> {
 
 impl<'a> Recipes<'a> {
     fn read(text: &'a str) -> Self {
-        let mut recipes = Self { first: None, rules: BTreeMap::new() };
+        let mut recipes = Self {
+            first: None,
+            rules: BTreeMap::new(),
+        };
         let mut current: Vec<&str> = Vec::new();
         for line in text.lines() {
             if line.starts_with([' ', '\t']) {
@@ -175,7 +212,9 @@ impl<'a> Recipes<'a> {
                 }
                 continue;
             }
-            let Some((left, right)) = line.split_once(':') else { continue };
+            let Some((left, right)) = line.split_once(':') else {
+                continue;
+            };
             if left.starts_with(['#', '.']) || left.contains('=') || right.starts_with('=') {
                 continue;
             }
@@ -192,7 +231,9 @@ impl<'a> Recipes<'a> {
     }
 
     fn lines(&self, target: &str, depth: usize) -> Vec<&'a str> {
-        let Some((needs, lines)) = self.rules.get(target) else { return Vec::new() };
+        let Some((needs, lines)) = self.rules.get(target) else {
+            return Vec::new();
+        };
         let mut out = Vec::new();
         for need in needs {
             if depth < DEPTH_LIMIT && out.len() < INVOCATION_LIMIT {
@@ -260,7 +301,9 @@ fn peel(words: Vec<String>) -> (Vec<String>, Vec<String>) {
         let name = first.rsplit('/').next().unwrap_or(first);
         let second = rest.get(1).map(String::as_str);
         let skip = match (name, second) {
-            ("uv" | "poetry" | "pipenv" | "pdm" | "rye" | "pixi" | "hatch" | "conda", Some("run")) => 2 + options(&rest[2..]),
+            ("uv" | "poetry" | "pipenv" | "pdm" | "rye" | "pixi" | "hatch" | "conda", Some("run")) => {
+                2 + options(&rest[2..])
+            }
             ("pnpm" | "npm" | "yarn" | "bun" | "bundle", Some("exec")) => 2,
             ("coverage", Some("run")) => {
                 let module = rest.iter().position(|word| word == "-m");
@@ -271,8 +314,8 @@ fn peel(words: Vec<String>) -> (Vec<String>, Vec<String>) {
             }
             ("timeout", _) => 1 + rest[1..].iter().take_while(|word| !is_program_like(word)).count(),
             (
-                "env" | "time" | "nice" | "nohup" | "exec" | "command" | "npx" | "bunx" | "sudo" | "xvfb-run" | "stdbuf"
-                | "cross-env" | "dotenv" | "if" | "then" | "do" | "!" | "{",
+                "env" | "time" | "nice" | "nohup" | "exec" | "command" | "npx" | "bunx" | "sudo" | "xvfb-run"
+                | "stdbuf" | "cross-env" | "dotenv" | "if" | "then" | "do" | "!" | "{",
                 _,
             ) => 1 + options(&rest[1..]),
             _ => break,
@@ -280,8 +323,12 @@ fn peel(words: Vec<String>) -> (Vec<String>, Vec<String>) {
         rest = rest.get(skip..).unwrap_or_default();
     }
     let mut rest = rest.to_vec();
-    if let Some(python) = rest.first().filter(|word| word.rsplit('/').next().is_some_and(|name| name.starts_with("python")))
-        && let Some(at) = rest.windows(3).position(|words| words[0] == "-m" && words[1] == "coverage" && words[2] == "run")
+    if let Some(python) = rest
+        .first()
+        .filter(|word| word.rsplit('/').next().is_some_and(|name| name.starts_with("python")))
+        && let Some(at) = rest
+            .windows(3)
+            .position(|words| words[0] == "-m" && words[1] == "coverage" && words[2] == "run")
         && let Some(module) = rest[at + 3..].iter().position(|word| word == "-m")
     {
         let mut inner = vec![python.clone()];

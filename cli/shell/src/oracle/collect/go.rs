@@ -34,8 +34,15 @@ fn inject(request: &InjectRequest<'_>) -> Injection {
             flags.push("-count=1");
         }
     }
-    let env_words = if flags.is_empty() { Vec::new() } else { vec![("GOFLAGS".to_string(), flags.join(" "))] };
-    Injection { env_words, ..Injection::default() }
+    let env_words = if flags.is_empty() {
+        Vec::new()
+    } else {
+        vec![("GOFLAGS".to_string(), flags.join(" "))]
+    };
+    Injection {
+        env_words,
+        ..Injection::default()
+    }
 }
 
 #[derive(Default)]
@@ -57,7 +64,10 @@ fn collect(artefact: &Artefact<'_>) -> Result<Measured, CollectError> {
     let packages = read(&text);
     if packages.is_empty() {
         let measured = go_text::read(&text);
-        return measured.map(Measured::settled).ok_or(CollectError::Absent { collector: "go", what: "go test output" });
+        return measured.map(Measured::settled).ok_or(CollectError::Absent {
+            collector: "go",
+            what: "go test output",
+        });
     }
     Ok(sum(packages).settled())
 }
@@ -65,11 +75,17 @@ fn collect(artefact: &Artefact<'_>) -> Result<Measured, CollectError> {
 fn read(text: &str) -> BTreeMap<String, Package> {
     let mut packages: BTreeMap<String, Package> = BTreeMap::new();
     for line in text.lines().filter(|line| line.starts_with('{')) {
-        let Ok(event) = serde_json::from_str::<Value>(line) else { continue };
+        let Ok(event) = serde_json::from_str::<Value>(line) else {
+            continue;
+        };
         let text = |key: &str| event.get(key).and_then(Value::as_str).unwrap_or_default();
         let action = text("Action");
         let import = text("ImportPath").split(' ').next().unwrap_or_default();
-        let name = if text("Package").is_empty() { import } else { text("Package") };
+        let name = if text("Package").is_empty() {
+            import
+        } else {
+            text("Package")
+        };
         if name.is_empty() || action.is_empty() {
             continue;
         }
@@ -122,17 +138,29 @@ fn sum(packages: BTreeMap<String, Package>) -> Measured {
             };
             let status = status.unwrap_or(Status::Error);
             explained |= status.is_failing();
-            measured.members.push(Member::new(format!("{name} {test}"), status).saying(&message).of_suite(&name));
+            measured.members.push(
+                Member::new(format!("{name} {test}"), status)
+                    .saying(&message)
+                    .of_suite(&name),
+            );
         }
         if package.build_failed || (package.end == Some(Status::Failed) && !explained) {
-            measured.members.push(Member::new(name.clone(), Status::Error).saying(&package.output).as_container());
+            measured.members.push(
+                Member::new(name.clone(), Status::Error)
+                    .saying(&package.output)
+                    .as_container(),
+            );
         }
         if package.end == Some(Status::Passed) && explained {
-            measured.contradictions.push(format!("package {name} passed and one of its tests did not"));
+            measured
+                .contradictions
+                .push(format!("package {name} passed and one of its tests did not"));
         }
     }
     if cached > 0 {
-        measured.notes.push(format!("{cached} packages were answered from go's test cache"));
+        measured
+            .notes
+            .push(format!("{cached} packages were answered from go's test cache"));
     }
     measured.announced = Some(announced);
     measured.concluded = Some(concluded);
@@ -143,7 +171,9 @@ fn sum(packages: BTreeMap<String, Package>) -> Measured {
 fn glued(test: &str, output: &str) -> Option<Status> {
     output.lines().rev().find_map(|line| {
         let at = line.rfind("--- ")?;
-        go_text::verdict(&line[at..]).filter(|(name, _)| *name == test).map(|(_, status)| status)
+        go_text::verdict(&line[at..])
+            .filter(|(name, _)| *name == test)
+            .map(|(_, status)| status)
     })
 }
 

@@ -12,7 +12,10 @@ pub(super) static COLLECTOR: Collector = Collector {
     name: "junit",
     doc: "JUnit XML of any runner, from the report file the user names (several files of one run are joined)",
     detect: |_| None,
-    inject: |_| Injection { report: ReportPlan::NamedByUser, ..Injection::default() },
+    inject: |_| Injection {
+        report: ReportPlan::NamedByUser,
+        ..Injection::default()
+    },
     collect,
 };
 
@@ -43,21 +46,35 @@ pub(super) struct Report {
 fn collect(artefact: &Artefact<'_>) -> Result<Measured, CollectError> {
     let mut measured = Measured::unfinished("junit");
     let named = artefact.report.into_iter();
-    let extra = artefact.reports_dir_files.iter().filter(|(name, _)| name.ends_with(".xml"));
+    let extra = artefact
+        .reports_dir_files
+        .iter()
+        .filter(|(name, _)| name.ends_with(".xml"));
     let documents: Vec<&[u8]> = if artefact.report.is_some() {
         named.collect()
     } else {
         extra.map(|(_, bytes)| bytes.as_slice()).collect()
     };
     if documents.is_empty() {
-        return Err(CollectError::Absent { collector: "junit", what: "JUnit XML report" });
+        return Err(CollectError::Absent {
+            collector: "junit",
+            what: "JUnit XML report",
+        });
     }
     for bytes in documents {
         let report = read("junit", bytes)?;
         measured.contradictions.extend(report.contradictions);
         for case in report.cases {
-            let group = if case.class.is_empty() || case.class == case.name { &case.suite } else { &case.class };
-            let id = if group.is_empty() { case.name.clone() } else { format!("{group}::{}", case.name) };
+            let group = if case.class.is_empty() || case.class == case.name {
+                &case.suite
+            } else {
+                &case.class
+            };
+            let id = if group.is_empty() {
+                case.name.clone()
+            } else {
+                format!("{group}::{}", case.name)
+            };
             let mut member = Member::new(id, case.status).saying(&case.message);
             member.suite = (!case.suite.is_empty()).then(|| case.suite.clone());
             member.file = case.file.map(|file| artefact.relative(&file));
@@ -74,28 +91,51 @@ fn collect(artefact: &Artefact<'_>) -> Result<Measured, CollectError> {
 /// Reads one document for the collector called `collector`.
 pub(super) fn read(collector: &'static str, bytes: &[u8]) -> Result<Report, CollectError> {
     if bytes.len() > SIZE_LIMIT_BYTES {
-        return Err(CollectError::TooLarge { collector, size_bytes: bytes.len(), limit_bytes: SIZE_LIMIT_BYTES });
+        return Err(CollectError::TooLarge {
+            collector,
+            size_bytes: bytes.len(),
+            limit_bytes: SIZE_LIMIT_BYTES,
+        });
     }
     if bytes.iter().all(u8::is_ascii_whitespace) {
-        return Err(CollectError::Truncated { collector, what: "the XML file is empty".to_string() });
+        return Err(CollectError::Truncated {
+            collector,
+            what: "the XML file is empty".to_string(),
+        });
     }
     let text = legal(bytes);
-    let options = ParsingOptions { allow_dtd: false, nodes_limit: NODE_LIMIT, ..ParsingOptions::default() };
+    let options = ParsingOptions {
+        allow_dtd: false,
+        nodes_limit: NODE_LIMIT,
+        ..ParsingOptions::default()
+    };
     let document = Document::parse_with_options(&text, options).map_err(|error| {
         let line = error.pos().row as usize;
         match error {
             roxmltree::Error::UnexpectedEndOfStream
             | roxmltree::Error::UnclosedRootNode
-            | roxmltree::Error::NoRootNode => {
-                CollectError::Truncated { collector, what: format!("the XML ends early ({error})") }
-            }
-            other => CollectError::Malformed { collector, what: other.to_string(), line: Some(line) },
+            | roxmltree::Error::NoRootNode => CollectError::Truncated {
+                collector,
+                what: format!("the XML ends early ({error})"),
+            },
+            other => CollectError::Malformed {
+                collector,
+                what: other.to_string(),
+                line: Some(line),
+            },
         }
     })?;
     let root = document.root_element();
     if !matches!(root.tag_name().name(), "testsuites" | "testsuite") {
-        let what = format!("the root element is <{}> and not <testsuites> or <testsuite>", root.tag_name().name());
-        return Err(CollectError::Malformed { collector, what, line: Some(1) });
+        let what = format!(
+            "the root element is <{}> and not <testsuites> or <testsuite>",
+            root.tag_name().name()
+        );
+        return Err(CollectError::Malformed {
+            collector,
+            what,
+            line: Some(1),
+        });
     }
     let mut report = Report::default();
     walk(root, &mut report);
@@ -113,18 +153,24 @@ fn walk(root: Node<'_, '_>, report: &mut Report) {
                 "testsuite" if depth < DEPTH_LIMIT => open.push((child, name.to_string(), depth + 1)),
                 "testcase" => {
                     direct += 1;
-                    report.cases.push(case(child, if name.is_empty() { &path } else { name }));
+                    report
+                        .cases
+                        .push(case(child, if name.is_empty() { &path } else { name }));
                 }
                 _ => {}
             }
         }
         let leaf = !suite.children().any(|child| child.has_tag_name("testsuite"));
-        if let Some(stated) = suite.attribute("tests").and_then(|text| text.trim().parse::<u64>().ok())
+        if let Some(stated) = suite
+            .attribute("tests")
+            .and_then(|text| text.trim().parse::<u64>().ok())
             && suite.has_tag_name("testsuite")
             && leaf
             && stated > direct
         {
-            report.contradictions.push(format!("suite {name:?} states {stated} tests and lists {direct}"));
+            report
+                .contradictions
+                .push(format!("suite {name:?} states {stated} tests and lists {direct}"));
         }
     }
 }
@@ -141,7 +187,12 @@ fn case(node: Node<'_, '_>, suite: &str) -> Case {
         message: String::new(),
         retries: 0,
     };
-    let unrun = |key| matches!(node.attribute(key), Some("notrun" | "skipped" | "disabled" | "suppressed"));
+    let unrun = |key| {
+        matches!(
+            node.attribute(key),
+            Some("notrun" | "skipped" | "disabled" | "suppressed")
+        )
+    };
     if unrun("status") || unrun("result") {
         case.status = Status::Skipped;
     }
@@ -216,7 +267,10 @@ mod tests {
     use super::*;
 
     fn measure(xml: &[u8]) -> Result<Measured, CollectError> {
-        collect(&Artefact { report: Some(xml), ..Artefact::default() })
+        collect(&Artefact {
+            report: Some(xml),
+            ..Artefact::default()
+        })
     }
 
     #[test]
@@ -251,10 +305,16 @@ mod tests {
 
     #[test]
     fn a_cut_document_is_truncated_and_an_absent_one_absent() {
-        assert!(matches!(measure(b"<testsuites><testsuite>"), Err(CollectError::Truncated { .. })));
+        assert!(matches!(
+            measure(b"<testsuites><testsuite>"),
+            Err(CollectError::Truncated { .. })
+        ));
         assert!(matches!(measure(b"  "), Err(CollectError::Truncated { .. })));
         assert!(matches!(measure(b"<html></html>"), Err(CollectError::Malformed { .. })));
-        assert!(matches!(collect(&Artefact::default()), Err(CollectError::Absent { .. })));
+        assert!(matches!(
+            collect(&Artefact::default()),
+            Err(CollectError::Absent { .. })
+        ));
     }
 
     #[test]

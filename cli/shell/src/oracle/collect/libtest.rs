@@ -15,7 +15,7 @@
 //!
 //! A block that never closes is a process that ended early, whatever its exit status.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::libtest_binaries::{Binary, align, header};
 use super::{Artefact, CollectError, Collector, inject_nothing};
@@ -38,6 +38,8 @@ struct Block {
     /// Started on a line whose verdict did not follow on the same line.
     pending: Vec<String>,
     messages: BTreeMap<String, String>,
+    /// Every name seen so far, with and without its suffix.
+    names: HashSet<String>,
     listed: BTreeSet<String>,
     totals: Option<Totals>,
     terse: bool,
@@ -50,6 +52,14 @@ struct Totals {
     failed: u64,
     ignored: u64,
     measured: u64,
+}
+
+impl Totals {
+    fn ran(self) -> u64 {
+        [self.failed, self.ignored, self.measured]
+            .into_iter()
+            .fold(self.passed, u64::saturating_add)
+    }
 }
 
 /// Where in a block the reader stands.
@@ -66,12 +76,17 @@ fn collect(artefact: &Artefact<'_>) -> Result<Measured, CollectError> {
     let blocks = read(&stdout);
     let build = build_failure(&stderr).or_else(|| build_failure(&stdout));
     if blocks.is_empty() && build.is_none() {
-        return Err(CollectError::Absent { collector: "libtest", what: "libtest output (`running N tests`)" });
+        return Err(CollectError::Absent {
+            collector: "libtest",
+            what: "libtest output (`running N tests`)",
+        });
     }
     let headers: Vec<Binary> = stderr.lines().filter_map(header).collect();
     let mut measured = sum(blocks, &headers);
     if let Some(message) = build {
-        measured.members.push(Member::new("build", Status::Error).saying(&message).as_container());
+        measured
+            .members
+            .push(Member::new("build", Status::Error).saying(&message).as_container());
         measured.finished = false;
     }
     Ok(measured.settled())
@@ -79,7 +94,9 @@ fn collect(artefact: &Artefact<'_>) -> Result<Measured, CollectError> {
 
 /// The first compiler error, when cargo says that something did not compile.
 pub(super) fn build_failure(text: &str) -> Option<String> {
-    let failed = |line: &str| line.starts_with("error: could not compile") || line.starts_with("error: failed to parse manifest");
+    let failed = |line: &str| {
+        line.starts_with("error: could not compile") || line.starts_with("error: failed to parse manifest")
+    };
     text.lines().any(failed).then(|| {
         let from = text.lines().position(|line| line.starts_with("error")).unwrap_or(0);
         text.lines().skip(from).take(40).collect::<Vec<_>>().join("\n")
@@ -96,7 +113,11 @@ fn read(text: &str) -> Vec<Block> {
         let Some(block) = open.as_mut().filter(|_| place != Place::Outside) else {
             inline = header(line).or(inline);
             if let Some(announced) = running(line) {
-                open = Some(Block { announced, inline: inline.clone(), ..Block::default() });
+                open = Some(Block {
+                    announced,
+                    inline: inline.clone(),
+                    ..Block::default()
+                });
                 place = Place::Members;
             }
             continue;
@@ -109,7 +130,11 @@ fn read(text: &str) -> Vec<Block> {
                     place = Place::Details(None);
                 } else if let Some(announced) = running(line) {
                     // The process before this one ended without closing its block.
-                    blocks.extend(open.replace(Block { announced, inline: inline.clone(), ..Block::default() }));
+                    blocks.extend(open.replace(Block {
+                        announced,
+                        inline: inline.clone(),
+                        ..Block::default()
+                    }));
                 } else if let Some(found) = header(line) {
                     blocks.extend(open.take());
                     inline = Some(found);
@@ -119,12 +144,16 @@ fn read(text: &str) -> Vec<Block> {
                 }
             }
             Place::Details(target) => {
-                if let Some(name) = line.strip_prefix("---- ").and_then(|rest| rest.strip_suffix(" stdout ----"))
+                if let Some(name) = line
+                    .strip_prefix("---- ")
+                    .and_then(|rest| rest.strip_suffix(" stdout ----"))
                     && block.knows(name)
                 {
                     *target = Some(name.to_string());
                 } else if matches!(line, "failures:" | "successes:")
-                    && lines.peek().is_some_and(|next| next.strip_prefix("    ").is_some_and(|name| block.knows(name)))
+                    && lines
+                        .peek()
+                        .is_some_and(|next| next.strip_prefix("    ").is_some_and(|name| block.knows(name)))
                 {
                     place = Place::List;
                 } else if let Some(name) = target {
@@ -157,15 +186,26 @@ fn read(text: &str) -> Vec<Block> {
 
 fn running(line: &str) -> Option<u64> {
     let rest = line.trim_end().strip_prefix("running ")?;
-    rest.strip_suffix(" tests").or_else(|| rest.strip_suffix(" test"))?.parse().ok()
+    rest.strip_suffix(" tests")
+        .or_else(|| rest.strip_suffix(" test"))?
+        .parse()
+        .ok()
 }
 
 fn totals(line: &str) -> Option<Totals> {
     let rest = line.strip_prefix("test result: ")?;
     let (word, rest) = rest.split_once(". ")?;
-    let mut totals = Totals { ok: word == "ok", passed: 0, failed: 0, ignored: 0, measured: 0 };
+    let mut totals = Totals {
+        ok: word == "ok",
+        passed: 0,
+        failed: 0,
+        ignored: 0,
+        measured: 0,
+    };
     for part in rest.split("; ") {
-        let Some((count, what)) = part.trim_end().split_once(' ') else { continue };
+        let Some((count, what)) = part.trim_end().split_once(' ') else {
+            continue;
+        };
         let Ok(count) = count.parse() else { continue };
         match what {
             "passed" => totals.passed = count,
@@ -185,74 +225,117 @@ fn verdict(text: &str) -> Option<(Status, &str)> {
     if text.strip_prefix("ok").is_some_and(timed) {
         return Some((Status::Passed, ""));
     }
-    if text.strip_prefix("FAILED").is_some_and(|rest| timed(rest) || rest.starts_with(" (")) {
+    if text
+        .strip_prefix("FAILED")
+        .is_some_and(|rest| timed(rest) || rest.starts_with(" ("))
+    {
         return Some((Status::Failed, ""));
     }
     if text.starts_with("bench: ") {
         return Some((Status::Passed, ""));
     }
     let rest = text.strip_prefix("ignored")?;
-    if rest.is_empty() { Some((Status::Ignored, "")) } else { rest.strip_prefix(", ").map(|why| (Status::Ignored, why)) }
+    if rest.is_empty() {
+        Some((Status::Ignored, ""))
+    } else {
+        rest.strip_prefix(", ").map(|why| (Status::Ignored, why))
+    }
 }
 
 impl Block {
     fn member_line(&mut self, line: &str) {
         if let Some((name, rest)) = line.strip_prefix("test ").and_then(|rest| rest.split_once(" ... ")) {
             match verdict(rest) {
-                Some((status, why)) => self.members.push((name.to_string(), status, why.to_string())),
-                None => self.pending.push(name.to_string()),
+                Some((status, why)) => self.conclude(name, status, why),
+                None => self.start(name),
             }
         } else if let Some(name) = line.strip_prefix("test ").and_then(|rest| rest.strip_suffix(" ...")) {
-            self.pending.push(name.to_string());
+            self.start(name);
         } else if let Some((status, why)) = verdict(line)
             && let Some(name) = self.pending.pop()
         {
-            self.members.push((name, status, why.to_string()));
+            self.conclude(&name, status, why);
         } else if let Some(name) = line.strip_suffix(" --- FAILED") {
             self.terse = true;
-            self.members.push((name.to_string(), Status::Failed, String::new()));
+            self.conclude(name, Status::Failed, "");
+        }
+    }
+
+    fn start(&mut self, name: &str) {
+        self.remember(name);
+        self.pending.push(name.to_string());
+    }
+
+    fn conclude(&mut self, name: &str, status: Status, why: &str) {
+        self.remember(name);
+        self.members.push((name.to_string(), status, why.to_string()));
+    }
+
+    fn remember(&mut self, name: &str) {
+        self.names.insert(name.to_string());
+        if let Some((bare, _)) = name.rsplit_once(" - ") {
+            self.names.insert(bare.to_string());
         }
     }
 
     fn knows(&self, name: &str) -> bool {
-        let name = name.trim_end();
-        let same = |known: &str| known == name || known.strip_prefix(name).is_some_and(|rest| rest.starts_with(" - "));
         // In terse output only the details name a failing test.
-        let terse = self.members.is_empty() && self.pending.is_empty();
-        terse || self.members.iter().any(|(known, ..)| same(known)) || self.pending.iter().any(|known| same(known))
+        self.names.is_empty() || self.names.contains(name.trim_end())
     }
 
     fn is_listed(&self, name: &str) -> bool {
-        self.listed.contains(name) || name.rsplit_once(" - ").is_some_and(|(bare, _)| self.listed.contains(bare))
+        self.listed.contains(name)
+            || name
+                .rsplit_once(" - ")
+                .is_some_and(|(bare, _)| self.listed.contains(bare))
     }
 
     /// Settles tests whose verdict was torn off by other output, as far as totals and list allow.
     fn settle(&mut self) {
-        let count = |members: &[(String, Status, String)], wanted| members.iter().filter(|(_, status, _)| *status == wanted).count() as u64;
-        let (failing, other): (Vec<_>, Vec<_>) = std::mem::take(&mut self.pending).into_iter().partition(|name| self.is_listed(name));
-        self.members.extend(failing.into_iter().map(|name| (name, Status::Failed, String::new())));
-        let room = self.totals.map_or(0, |totals| totals.passed.saturating_sub(count(&self.members, Status::Passed)));
+        let count = |members: &[(String, Status, String)], wanted| {
+            members.iter().filter(|(_, status, _)| *status == wanted).count() as u64
+        };
+        let (failing, other): (Vec<_>, Vec<_>) = std::mem::take(&mut self.pending)
+            .into_iter()
+            .partition(|name| self.is_listed(name));
+        self.members
+            .extend(failing.into_iter().map(|name| (name, Status::Failed, String::new())));
+        let room = self.totals.map_or(0, |totals| {
+            totals.passed.saturating_sub(count(&self.members, Status::Passed))
+        });
         if self.totals.is_some() && other.len() as u64 <= room {
-            self.members.extend(other.into_iter().map(|name| (name, Status::Passed, String::new())));
+            self.members
+                .extend(other.into_iter().map(|name| (name, Status::Passed, String::new())));
         } else {
             self.pending = other;
         }
         if self.members.is_empty() || self.terse {
             let named: BTreeSet<String> = self.members.iter().map(|(name, ..)| name.clone()).collect();
             let unnamed = self.listed.iter().filter(|name| !named.contains(*name));
-            self.members.extend(unnamed.map(|name| (name.clone(), Status::Failed, String::new())).collect::<Vec<_>>());
-            self.terse = self.terse || self.totals.is_some_and(|totals| totals.passed + totals.failed + totals.ignored > 0);
+            self.members.extend(
+                unnamed
+                    .map(|name| (name.clone(), Status::Failed, String::new()))
+                    .collect::<Vec<_>>(),
+            );
+            self.terse = self.terse || self.totals.is_some_and(|totals| totals.ran() > 0);
         }
     }
 
     fn contradictions(&self, label: &str) -> Vec<String> {
         let Some(totals) = self.totals else {
-            return vec![format!("{label} announced {} tests and ended without a result", self.announced)];
+            return vec![format!(
+                "{label} announced {} tests and ended without a result",
+                self.announced
+            )];
         };
         let mut out = Vec::new();
         let count = |wanted: Status| self.members.iter().filter(|(_, status, _)| *status == wanted).count() as u64;
         let lines = (count(Status::Passed), count(Status::Failed), count(Status::Ignored));
-        let stated = (totals.passed + totals.measured, totals.failed, totals.ignored);
+        let stated = (
+            totals.passed.saturating_add(totals.measured),
+            totals.failed,
+            totals.ignored,
+        );
         if !self.terse && (lines != stated || !self.pending.is_empty()) {
             out.push(format!(
                 "{label} states {} passed, {} failed, {} ignored and lists {}, {}, {}",
@@ -284,16 +367,20 @@ fn sum(mut blocks: Vec<Block>, headers: &[Binary]) -> Measured {
         block.settle();
         announced = announced.saturating_add(block.announced);
         concluded = concluded.saturating_add(match block.totals {
-            Some(totals) if block.terse => totals.passed + totals.failed + totals.ignored + totals.measured,
+            Some(totals) if block.terse => totals.ran(),
             _ => block.members.len() as u64,
         });
         measured.finished &= block.totals.is_some();
         measured.complete &= !block.terse;
-        measured.contradictions.extend(block.contradictions(if label.is_empty() { "the test binary" } else { &label }));
+        measured
+            .contradictions
+            .extend(block.contradictions(if label.is_empty() { "the test binary" } else { &label }));
         measured.members.extend(block.into_members(&label, binary.as_ref()));
     }
     if !measured.complete {
-        measured.notes.push("terse output names only the failing tests".to_string());
+        measured
+            .notes
+            .push("terse output names only the failing tests".to_string());
     }
     measured.announced = Some(announced);
     measured.concluded = Some(concluded);
@@ -303,14 +390,24 @@ fn sum(mut blocks: Vec<Block>, headers: &[Binary]) -> Measured {
 impl Block {
     fn into_members(&mut self, label: &str, binary: Option<&Binary>) -> Vec<Member> {
         let lost = "started, and never came to a verdict";
-        let pending = std::mem::take(&mut self.pending).into_iter().map(|name| (name, Status::Error, lost.to_string()));
+        let pending = std::mem::take(&mut self.pending)
+            .into_iter()
+            .map(|name| (name, Status::Error, lost.to_string()));
         let members = std::mem::take(&mut self.members).into_iter().chain(pending);
         members
             .map(|(name, status, why)| {
                 let bare = name.rsplit_once(" - ").map_or(name.as_str(), |(bare, _)| bare);
-                let message = self.messages.get(&name).or_else(|| self.messages.get(bare)).unwrap_or(&why);
+                let message = self
+                    .messages
+                    .get(&name)
+                    .or_else(|| self.messages.get(bare))
+                    .unwrap_or(&why);
                 let (stable, line) = without_line(&name);
-                let id = if label.is_empty() { stable.clone() } else { format!("{label} {stable}") };
+                let id = if label.is_empty() {
+                    stable.clone()
+                } else {
+                    format!("{label} {stable}")
+                };
                 let mut member = Member::new(id, status).saying(message);
                 member.suite = (!label.is_empty()).then(|| label.to_string());
                 member.file = binary.and_then(|binary| binary.source.clone());
@@ -326,9 +423,13 @@ impl Block {
 
 /// A doc-test's name without `(line N)`: an edit above it must not make it another test.
 fn without_line(name: &str) -> (String, Option<u32>) {
-    let Some(at) = name.find(" (line ").filter(|_| name.contains(" - ")) else { return (name.to_string(), None) };
+    let Some(at) = name.find(" (line ").filter(|_| name.contains(" - ")) else {
+        return (name.to_string(), None);
+    };
     let rest = &name[at + " (line ".len()..];
-    let Some((digits, tail)) = rest.split_once(')') else { return (name.to_string(), None) };
+    let Some((digits, tail)) = rest.split_once(')') else {
+        return (name.to_string(), None);
+    };
     match digits.parse() {
         Ok(line) => (format!("{}{tail}", &name[..at]), Some(line)),
         Err(_) => (name.to_string(), None),

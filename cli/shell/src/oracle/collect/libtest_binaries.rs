@@ -18,7 +18,11 @@ pub(super) fn header(line: &str) -> Option<Binary> {
     let line = line.trim();
     if let Some(name) = line.strip_prefix("Doc-tests ") {
         let label = format!("doc-tests {}", name.trim());
-        return Some(Binary { label, source: None, doc: true });
+        return Some(Binary {
+            label,
+            source: None,
+            doc: true,
+        });
     }
     let rest = line.strip_prefix("Running ")?;
     let rest = rest.strip_prefix("unittests").map_or(rest, str::trim_start);
@@ -32,8 +36,16 @@ pub(super) fn header(line: &str) -> Option<Binary> {
     };
     let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
     let stem = without_hash(file.strip_suffix(".exe").unwrap_or(file));
-    let label = if source.is_empty() { stem.to_string() } else { format!("{stem} {source}") };
-    Some(Binary { label, source: (!source.is_empty()).then(|| source.to_string()), doc: false })
+    let label = if source.is_empty() {
+        stem.to_string()
+    } else {
+        format!("{stem} {source}")
+    };
+    Some(Binary {
+        label,
+        source: (!source.is_empty()).then(|| source.to_string()),
+        doc: false,
+    })
 }
 
 fn without_hash(file: &str) -> &str {
@@ -52,7 +64,11 @@ pub(super) fn align(headers: &[Binary], blocks: usize) -> (Vec<Option<Binary>>, 
     }
     let mut out: Vec<Option<Binary>> = units.iter().take(blocks).map(|unit| Some((*unit).clone())).collect();
     let rest = blocks - out.len();
-    let nameless = Binary { label: "doc-tests".to_string(), source: None, doc: true };
+    let nameless = Binary {
+        label: "doc-tests".to_string(),
+        source: None,
+        doc: true,
+    };
     let mut note = None;
     match docs.as_slice() {
         [] if rest > 0 => {
@@ -64,7 +80,10 @@ pub(super) fn align(headers: &[Binary], blocks: usize) -> (Vec<Option<Binary>>, 
         _ => out.extend(std::iter::repeat_n(Some(nameless), rest)),
     }
     if units.len() > blocks {
-        note = Some(format!("{} test binaries were started and {blocks} reported", units.len()));
+        note = Some(format!(
+            "{} test binaries were started and {blocks} reported",
+            units.len()
+        ));
     }
     (out, note)
 }
@@ -76,10 +95,19 @@ mod tests {
     #[test]
     fn headers_lose_their_build_hash() {
         let cases = [
-            ("     Running unittests src/lib.rs (target/debug/deps/demo-8348ca7a80742723)", Some("demo src/lib.rs")),
-            ("     Running tests/it.rs (/t/debug/deps/it-4a9c20718bed82b8)", Some("it tests/it.rs")),
+            (
+                "     Running unittests src/lib.rs (target/debug/deps/demo-8348ca7a80742723)",
+                Some("demo src/lib.rs"),
+            ),
+            (
+                "     Running tests/it.rs (/t/debug/deps/it-4a9c20718bed82b8)",
+                Some("it tests/it.rs"),
+            ),
             ("     Running target/debug/deps/old-4a9c20718bed82b8", Some("old")),
-            ("     Running unittests (target/debug/deps/mid-name-4a9c20718bed82b8)", Some("mid-name")),
+            (
+                "     Running unittests (target/debug/deps/mid-name-4a9c20718bed82b8)",
+                Some("mid-name"),
+            ),
             ("   Doc-tests demo", Some("doc-tests demo")),
             ("     Running `/t/debug/deps/it-4a9c20718bed82b8`", None),
             ("Running late for work", None),

@@ -15,6 +15,7 @@ mod detect;
 mod error;
 mod go;
 mod go_text;
+mod injection;
 mod jest;
 mod junit;
 mod libtest;
@@ -31,6 +32,7 @@ mod vitest;
 
 pub use detect::{Detection, Invocation};
 pub use error::CollectError;
+pub use injection::{InjectRequest, Injection, ReportPlan};
 pub use jest::NODE_SHIM;
 pub use pytest::PLUGIN;
 
@@ -64,47 +66,6 @@ pub static ALL: &[&Collector] = &[
     &vitest::COLLECTOR,
 ];
 
-/// Where injected reporters may write, and what is known about the command.
-#[derive(Debug, Clone, Copy)]
-pub struct InjectRequest<'a> {
-    pub detection: &'a Detection,
-    /// Absolute path of an empty directory made for this one run, outside the workspace.
-    pub reports_dir: &'a str,
-    /// Absolute path of the directory that will hold [`Injection::support_files`], outside the workspace.
-    pub support_dir: &'a str,
-    /// Leave out what can make a runner refuse to start; asked for after
-    /// [`CollectError::InjectionRefused`].
-    pub light: bool,
-}
-
-/// Changes to the check's environment. Nothing in the workspace and nothing in the command changes.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Injection {
-    /// Set, replacing an inherited value.
-    pub env: Vec<(String, String)>,
-    /// Joined to an inherited value with a blank, the injected part first.
-    pub env_words: Vec<(String, String)>,
-    /// Joined to an inherited value with `,`, the injected part first.
-    pub env_list: Vec<(String, String)>,
-    /// Joined to an inherited value with `:`, the injected part first.
-    pub env_path: Vec<(String, String)>,
-    /// Files to write into the support directory before the run: name and content.
-    pub support_files: Vec<(&'static str, &'static str)>,
-    pub report: ReportPlan,
-}
-
-/// Where the artefact of a run is found.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum ReportPlan {
-    /// In what the command prints.
-    #[default]
-    Output,
-    /// In this file of the reports directory; other files there belong to it.
-    File(&'static str),
-    /// In a file the user names: no reporter can be injected.
-    NamedByUser,
-}
-
 /// No change to the environment: the runner's ordinary output is what gets read.
 fn inject_nothing(_: &InjectRequest<'_>) -> Injection {
     Injection::default()
@@ -118,8 +79,10 @@ pub fn by_name(name: &str) -> Option<&'static Collector> {
 /// The collectors whose runner the command seems to run, the surest first. More than one means that
 /// the check runs several runners, of which one collector reads only its own.
 pub fn candidates(detection: &Detection) -> Vec<(u8, &'static Collector)> {
-    let mut found: Vec<_> =
-        ALL.iter().filter_map(|collector| (collector.detect)(detection).map(|sure| (sure, *collector))).collect();
+    let mut found: Vec<_> = ALL
+        .iter()
+        .filter_map(|collector| (collector.detect)(detection).map(|sure| (sure, *collector)))
+        .collect();
     found.sort_by_key(|(sure, _)| std::cmp::Reverse(*sure));
     found
 }
@@ -132,16 +95,23 @@ pub fn choose(detection: &Detection) -> Option<&'static Collector> {
 /// A text collector for output nobody announced: only for output that is well-formed from end to end,
 /// finished, free of contradictions and not empty.
 pub fn recognise(artefact: &Artefact<'_>) -> Option<&'static Collector> {
-    [&go::COLLECTOR, &node::COLLECTOR, &nextest::COLLECTOR, &libtest::COLLECTOR, &tap::COLLECTOR, &unittest::COLLECTOR]
-        .into_iter()
-        .find(|collector| {
-            (collector.collect)(artefact).is_ok_and(|seen| {
-                seen.finished
-                    && seen.contradictions.is_empty()
-                    && seen.concluded.is_some_and(|concluded| concluded > 0)
-                    && seen.announced.is_none_or(|announced| Some(announced) == seen.concluded)
-            })
+    [
+        &go::COLLECTOR,
+        &node::COLLECTOR,
+        &nextest::COLLECTOR,
+        &libtest::COLLECTOR,
+        &tap::COLLECTOR,
+        &unittest::COLLECTOR,
+    ]
+    .into_iter()
+    .find(|collector| {
+        (collector.collect)(artefact).is_ok_and(|seen| {
+            seen.finished
+                && seen.contradictions.is_empty()
+                && seen.concluded.is_some_and(|concluded| concluded > 0)
+                && seen.announced.is_none_or(|announced| Some(announced) == seen.concluded)
         })
+    })
 }
 
 #[cfg(test)]
@@ -151,7 +121,10 @@ mod tests {
     #[test]
     fn the_list_is_alphabetical_and_every_name_finds_its_collector() {
         assert!(ALL.windows(2).all(|pair| pair[0].name < pair[1].name));
-        assert!(ALL.iter().all(|collector| by_name(collector.name).is_some_and(|found| found.name == collector.name)));
+        assert!(
+            ALL.iter()
+                .all(|collector| by_name(collector.name).is_some_and(|found| found.name == collector.name))
+        );
         assert!(ALL.iter().all(|collector| !collector.doc.is_empty()));
         assert!(by_name("nonesuch").is_none());
     }

@@ -38,18 +38,35 @@ fn leading(text: &str) -> Option<u64> {
 
 /// `10 tests run: 8 passed (1 flaky), 2 failed, 2 skipped`
 fn summary(text: &str, lines: &mut Lines) {
-    let Some((run, parts)) = text.split_once(" run:") else { return };
+    let Some((run, parts)) = text.split_once(" run:") else {
+        return;
+    };
     lines.run = leading(run);
-    let count = |what: &str| parts.split(", ").filter_map(|part| part.trim().split_once(' ')).find(|(_, word)| word.starts_with(what));
+    let count = |what: &str| {
+        parts
+            .split(", ")
+            .filter_map(|part| part.trim().split_once(' '))
+            .find(|(_, word)| word.starts_with(what))
+    };
     let number = |what: &str| count(what).and_then(|(n, _)| n.parse::<u64>().ok()).unwrap_or(0);
-    lines.failed = Some(number("failed") + number("timed out") + number("exec failed"));
+    lines.failed = Some(
+        number("failed")
+            .saturating_add(number("timed out"))
+            .saturating_add(number("exec failed")),
+    );
 }
 
 /// `FAIL [   0.017s] ( 1/10) demo::it name`
 fn status_line(content: &str) -> Option<(Status, &str)> {
     let (word, rest) = content.split_once(" [")?;
     let (time, rest) = rest.split_once("] ")?;
-    if !time.trim_start_matches(['>', ' ']).trim_end_matches('s').bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') && !time.trim().is_empty() {
+    if !time
+        .trim_start_matches(['>', ' '])
+        .trim_end_matches('s')
+        .bytes()
+        .all(|byte| byte.is_ascii_digit() || byte == b'.')
+        && !time.trim().is_empty()
+    {
         return None;
     }
     let name = match rest.strip_prefix('(').and_then(|rest| rest.split_once(") ")) {

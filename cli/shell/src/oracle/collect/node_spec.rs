@@ -36,11 +36,16 @@ pub(super) fn read(text: &str) -> Spec {
             open.push((depth, bare(name).0.to_string()));
             continue;
         }
-        let Some((mark, rest)) = ["✔ ", "✖ ", "﹣ "].iter().find_map(|mark| Some((*mark, content.strip_prefix(mark)?))) else {
+        let Some((mark, rest)) = ["✔ ", "✖ ", "﹣ "]
+            .iter()
+            .find_map(|mark| Some((*mark, content.strip_prefix(mark)?)))
+        else {
             continue;
         };
         let (name, directive) = bare(rest);
-        let container = open.last().is_some_and(|(level, opened)| *level == depth && opened == name);
+        let container = open
+            .last()
+            .is_some_and(|(level, opened)| *level == depth && opened == name);
         open.retain(|(level, _)| *level < depth);
         let status = match (mark, directive) {
             (_, Some(text)) if text.to_ascii_uppercase().starts_with("TODO") => Status::Todo,
@@ -60,10 +65,15 @@ pub(super) fn read(text: &str) -> Spec {
 /// A name without its duration and directive: `deep (0.48ms) # TODO`.
 fn bare(text: &str) -> (&str, Option<&str>) {
     let text = text.trim_end();
-    let Some(close) = text.rfind("ms)") else { return (text, None) };
+    let Some(close) = text.rfind("ms)") else {
+        return (text, None);
+    };
     let (head, tail) = (&text[..close], text[close + "ms)".len()..].trim_start());
-    let Some((name, number)) = head.rsplit_once(" (") else { return (text, None) };
-    if !number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') || !(tail.is_empty() || tail.starts_with('#')) {
+    let Some((name, number)) = head.rsplit_once(" (") else {
+        return (text, None);
+    };
+    if !number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') || !(tail.is_empty() || tail.starts_with('#'))
+    {
         return (text, None);
     }
     (name, tail.strip_prefix('#').map(str::trim))

@@ -5,7 +5,12 @@
 //! keeps the status the session ended with before a hook could change it. When both exist they must
 //! agree on whether anything failed.
 
-use super::{Artefact, CollectError, Collector, InjectRequest, Injection, Invocation, ReportPlan, junit, pytest_record};
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    Artefact, CollectError, Collector, InjectRequest, Injection, Invocation, ReportPlan, junit, pytest_record,
+};
 use crate::oracle::{Measured, Member, Status, plain};
 
 pub(super) static COLLECTOR: Collector = Collector {
@@ -42,7 +47,10 @@ fn inject(request: &InjectRequest<'_>) -> Injection {
         };
     }
     Injection {
-        env: vec![pair("LOOPEXEC_PYTEST_RECORD", format!("{}/{RECORD}", request.reports_dir))],
+        env: vec![pair(
+            "LOOPEXEC_PYTEST_RECORD",
+            format!("{}/{RECORD}", request.reports_dir),
+        )],
         env_words: vec![pair("PYTEST_ADDOPTS", options)],
         env_list: vec![pair("PYTEST_PLUGINS", PLUGIN_MODULE.to_string())],
         env_path: vec![pair("PYTHONPATH", request.support_dir.to_string())],
@@ -53,7 +61,10 @@ fn inject(request: &InjectRequest<'_>) -> Injection {
 
 /// Whether a plugin on `PYTHONPATH` would not be importable, which pytest answers by not starting.
 fn hides_the_plugin(run: &Invocation) -> bool {
-    let replaces_path = run.assignments.iter().any(|word| word.starts_with("PYTHONPATH=") && !word.contains("$"));
+    let replaces_path = run
+        .assignments
+        .iter()
+        .any(|word| word.starts_with("PYTHONPATH=") && !word.contains("$"));
     let isolated = run.python_module().is_some()
         && run.arguments().iter().take_while(|word| *word != "-m").any(|flag| {
             flag.starts_with('-') && !flag.starts_with("--") && flag.contains(['I', 'E']) && !flag.starts_with("-W")
@@ -69,8 +80,12 @@ fn quoted(path: &str) -> String {
 }
 
 fn collect(artefact: &Artefact<'_>) -> Result<Measured, CollectError> {
-    let record = artefact.file(RECORD).or(artefact.report.filter(|bytes| bytes.starts_with(b"{")));
-    let xml = artefact.file(XML).or(artefact.report.filter(|bytes| !bytes.starts_with(b"{")));
+    let record = artefact
+        .file(RECORD)
+        .or(artefact.report.filter(|bytes| bytes.starts_with(b"{")));
+    let xml = artefact
+        .file(XML)
+        .or(artefact.report.filter(|bytes| !bytes.starts_with(b"{")));
     let record = record.and_then(pytest_record::read);
     let mut measured = match (record, xml) {
         (Some(summary), xml) => from_record(summary, xml, artefact),
@@ -85,15 +100,17 @@ fn from_record(summary: pytest_record::Summary, xml: Option<&[u8]>, artefact: &A
     let mut measured = summary.measured;
     for status in &summary.endings {
         match (status, artefact.exit) {
-            (1..=4, Some(0)) => measured
-                .contradictions
-                .push(format!("pytest ended its session with status {status} and the check exited with 0")),
+            (1..=4, Some(0)) => measured.contradictions.push(format!(
+                "pytest ended its session with status {status} and the check exited with 0"
+            )),
             (5, _) => measured.notes.push("pytest collected no test".to_string()),
             _ => {}
         }
     }
     if !measured.finished {
-        measured.notes.push("pytest did not come to the end of its session".to_string());
+        measured
+            .notes
+            .push("pytest did not come to the end of its session".to_string());
     }
     if let Some(bytes) = xml
         && summary.sessions == 1
@@ -102,11 +119,15 @@ fn from_record(summary: pytest_record::Summary, xml: Option<&[u8]>, artefact: &A
         let red = report.cases.iter().any(|case| case.status.is_failing());
         let recorded = measured.failing().next().is_some();
         if red && !recorded {
-            measured.contradictions.push("the JUnit XML lists a failure and the record of the session none".to_string());
+            measured
+                .contradictions
+                .push("the JUnit XML lists a failure and the record of the session none".to_string());
         }
         let concluded_red = measured.failing().any(|member| !member.message.ends_with("never run"));
         if concluded_red && !red && measured.finished {
-            measured.contradictions.push("the record of the session lists a failure and the JUnit XML none".to_string());
+            measured
+                .contradictions
+                .push("the record of the session lists a failure and the JUnit XML none".to_string());
         }
     }
     measured
@@ -116,24 +137,37 @@ fn from_record(summary: pytest_record::Summary, xml: Option<&[u8]>, artefact: &A
 fn from_xml(xml: &[u8], artefact: &Artefact<'_>) -> Result<Measured, CollectError> {
     let report = junit::read("pytest", xml)?;
     let mut measured = Measured::unfinished("pytest");
-    measured.notes.push("read from JUnit XML alone: what was collected but not run is not known".to_string());
+    measured
+        .notes
+        .push("read from JUnit XML alone: what was collected but not run is not known".to_string());
     let text = plain::text(artefact.stdout);
-    let surprises: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("XPASS ")).collect();
+    let surprises: BTreeSet<&str> = text.lines().filter_map(|line| line.strip_prefix("XPASS ")).collect();
+    let mut listed: BTreeMap<(String, bool), Member> = BTreeMap::new();
     for case in report.cases {
         let (id, container) = node_id(&case);
-        let surprise = |id: &str| surprises.iter().any(|line| *line == id || line.strip_prefix(id).is_some_and(|rest| rest.starts_with(" - ")));
-        let status = if case.status == Status::Passed && surprise(&id) { Status::Xpass } else { case.status };
+        let surprise = |id: &str| {
+            let line = surprises.range(id..).next().and_then(|line| line.strip_prefix(id));
+            line.is_some_and(|rest| rest.is_empty() || rest.starts_with(" - "))
+        };
+        let status = if case.status == Status::Passed && surprise(&id) {
+            Status::Xpass
+        } else {
+            case.status
+        };
         let mut member = Member::new(id, status).saying(&case.message);
         member.file = case.file;
         member.line = case.line.map(|line| line + 1);
         member.container = container;
-        match measured.members.iter_mut().find(|known| known.id == member.id && known.status != status) {
-            // A test that failed and then failed to tear down is listed twice.
-            Some(known) if member.status.is_failing() && !known.status.is_failing() => *known = member,
-            Some(known) if known.status.is_failing() => {}
-            _ => measured.members.push(member),
+        // A test that failed and then failed to tear down is listed twice.
+        match listed.entry((member.id.clone(), container)) {
+            Entry::Vacant(entry) => drop(entry.insert(member)),
+            Entry::Occupied(mut entry) if status.is_failing() && !entry.get().status.is_failing() => {
+                drop(entry.insert(member))
+            }
+            Entry::Occupied(_) => {}
         }
     }
+    measured.members = listed.into_values().collect();
     measured.concluded = Some(measured.members.iter().filter(|member| !member.container).count() as u64);
     measured.finished = true;
     Ok(measured)
@@ -142,20 +176,35 @@ fn from_xml(xml: &[u8], artefact: &Artefact<'_>) -> Result<Measured, CollectErro
 /// The node id the plugin would have given, rebuilt from the xunit1 attributes.
 fn node_id(case: &junit::Case) -> (String, bool) {
     let Some(file) = &case.file else {
-        return if case.class.is_empty() { (case.name.clone(), true) } else { (format!("{}::{}", case.class, case.name), false) };
+        return if case.class.is_empty() {
+            (case.name.clone(), true)
+        } else {
+            (format!("{}::{}", case.class, case.name), false)
+        };
     };
     let module = file.trim_end_matches(".py").replace('/', ".");
-    let classes = case.class.strip_prefix(&module).unwrap_or("").trim_start_matches('.').replace('.', "::");
+    let classes = case
+        .class
+        .strip_prefix(&module)
+        .unwrap_or("")
+        .trim_start_matches('.')
+        .replace('.', "::");
     if case.class.is_empty() {
         return (file.clone(), true);
     }
-    let id = if classes.is_empty() { format!("{file}::{}", case.name) } else { format!("{file}::{classes}::{}", case.name) };
+    let id = if classes.is_empty() {
+        format!("{file}::{}", case.name)
+    } else {
+        format!("{file}::{classes}::{}", case.name)
+    };
     (id, false)
 }
 
 fn without_a_report(artefact: &Artefact<'_>) -> CollectError {
     let text = plain::text(artefact.stderr) + &plain::text(artefact.stdout);
-    if text.contains(&format!("Error importing plugin \"{PLUGIN_MODULE}\"")) || text.contains(&format!("No module named '{PLUGIN_MODULE}'")) {
+    if text.contains(&format!("Error importing plugin \"{PLUGIN_MODULE}\""))
+        || text.contains(&format!("No module named '{PLUGIN_MODULE}'"))
+    {
         return CollectError::InjectionRefused {
             collector: "pytest",
             what: "the injected plugin cannot be imported, because the check replaces PYTHONPATH or ignores it",
@@ -167,5 +216,8 @@ fn without_a_report(artefact: &Artefact<'_>) -> CollectError {
             what: "the option --junitxml is unknown, because the check switches the junitxml plugin off",
         };
     }
-    CollectError::Absent { collector: "pytest", what: "record of a pytest session" }
+    CollectError::Absent {
+        collector: "pytest",
+        what: "record of a pytest session",
+    }
 }

@@ -40,7 +40,10 @@ pub(super) struct Summary {
 /// Reads a record. `None` when it holds no session at all.
 pub(super) fn read(bytes: &[u8]) -> Option<Summary> {
     let mut record = Record::default();
-    for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.iter().all(u8::is_ascii_whitespace)) {
+    for line in bytes
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.iter().all(u8::is_ascii_whitespace))
+    {
         match serde_json::from_slice::<Value>(line) {
             Ok(event) => record.take(&event),
             Err(_) => record.unreadable += 1,
@@ -55,16 +58,26 @@ impl Record {
         let id = text("id");
         match text("e") {
             "session" => self.sessions += 1,
-            "finished" => self.endings.push(event.get("status").and_then(Value::as_i64).unwrap_or(-1)),
+            "finished" => self
+                .endings
+                .push(event.get("status").and_then(Value::as_i64).unwrap_or(-1)),
             "deselected" => {
                 self.deselected.insert(id.to_string());
             }
             "container" => {
-                let status = if text("outcome") == "skipped" { Status::Skipped } else { Status::Error };
-                self.containers.insert(id.to_string(), (status, text("why").to_string()));
+                let status = if text("outcome") == "skipped" {
+                    Status::Skipped
+                } else {
+                    Status::Error
+                };
+                self.containers
+                    .insert(id.to_string(), (status, text("why").to_string()));
             }
             "item" => {
-                let line = event.get("line").and_then(Value::as_u64).and_then(|line| u32::try_from(line).ok());
+                let line = event
+                    .get("line")
+                    .and_then(Value::as_u64)
+                    .and_then(|line| u32::try_from(line).ok());
                 let test = self.tests.entry(id.to_string()).or_default();
                 test.line = test.line.or(line);
             }
@@ -74,7 +87,10 @@ impl Record {
             }
             "phase" => {
                 let xfail = event.get("xfail").is_some();
-                self.tests.entry(id.to_string()).or_default().phase(text("when"), text("outcome"), xfail, event);
+                self.tests
+                    .entry(id.to_string())
+                    .or_default()
+                    .phase(text("when"), text("outcome"), xfail, event);
             }
             _ => self.unreadable += 1,
         }
@@ -83,7 +99,9 @@ impl Record {
     fn sum(mut self) -> Summary {
         let mut measured = Measured::unfinished("pytest");
         for (id, why) in std::mem::take(&mut self.rewritten) {
-            measured.contradictions.push(format!("{id} raised an error and was reported as passed"));
+            measured
+                .contradictions
+                .push(format!("{id} raised an error and was reported as passed"));
             let test = self.tests.entry(id).or_default();
             test.raise(Status::Failed, &why);
         }
@@ -97,16 +115,28 @@ impl Record {
         for (id, (status, why)) in self.containers {
             let name = if id.is_empty() { "collection".to_string() } else { id };
             let file = name.split("::").next().unwrap_or_default().to_string();
-            measured.members.push(Member::new(name, status).saying(&why).in_file(file).as_container());
+            measured
+                .members
+                .push(Member::new(name, status).saying(&why).in_file(file).as_container());
         }
         if !self.deselected.is_empty() {
             let names: Vec<&str> = self.deselected.iter().take(10).map(String::as_str).collect();
-            measured.notes.push(format!("{} deselected, among them {}", self.deselected.len(), names.join(", ")));
+            measured.notes.push(format!(
+                "{} deselected, among them {}",
+                self.deselected.len(),
+                names.join(", ")
+            ));
         }
         if self.unreadable > 0 {
-            measured.notes.push(format!("{} lines of the record could not be read", self.unreadable));
+            measured
+                .notes
+                .push(format!("{} lines of the record could not be read", self.unreadable));
         }
-        Summary { measured, sessions: self.sessions, endings: self.endings }
+        Summary {
+            measured,
+            sessions: self.sessions,
+            endings: self.endings,
+        }
     }
 }
 

@@ -50,10 +50,16 @@ fn collect(artefact: &Artefact<'_>) -> Result<Measured, CollectError> {
     let text = plain::text(artefact.report.unwrap_or(artefact.stdout));
     let reading = read(&text);
     if reading.points.is_empty() && reading.planned.is_none() && reading.bail.is_none() {
-        return Err(CollectError::Absent { collector: "tap", what: "TAP output" });
+        return Err(CollectError::Absent {
+            collector: "tap",
+            what: "TAP output",
+        });
     }
     let mut measured = measure("tap", reading);
-    measured.members.iter_mut().for_each(|member| member.id = artefact.relative(&member.id));
+    measured
+        .members
+        .iter_mut()
+        .for_each(|member| member.id = artefact.relative(&member.id));
     Ok(measured.settled())
 }
 
@@ -71,7 +77,11 @@ pub(super) fn measure(collector: &'static str, reading: Reading) -> Measured {
         .points
         .into_iter()
         .map(|point| {
-            let words = if point.reason.is_empty() { &point.yaml } else { &point.reason };
+            let words = if point.reason.is_empty() {
+                &point.yaml
+            } else {
+                &point.reason
+            };
             let message = if point.status == Status::Passed { "" } else { words };
             let mut member = Member::new(point.path.join(" > "), point.status).saying(message);
             member.suite = (point.path.len() > 1).then(|| point.path[..point.path.len() - 1].join(" > "));
@@ -91,12 +101,19 @@ struct Level {
 
 impl Level {
     fn at(start: usize) -> Self {
-        Self { start, own: 0, plan: None }
+        Self {
+            start,
+            own: 0,
+            plan: None,
+        }
     }
 }
 
 pub(super) fn read(text: &str) -> Reading {
-    let mut reading = Reading { planned: Some(0), ..Reading::default() };
+    let mut reading = Reading {
+        planned: Some(0),
+        ..Reading::default()
+    };
     let mut levels = vec![Level::at(0)];
     let mut yaml: Option<usize> = None;
     for line in text.lines() {
@@ -154,7 +171,9 @@ pub(super) fn read(text: &str) -> Reading {
         }
     }
     if yaml.is_some() {
-        reading.contradictions.push("a diagnostic block is not closed".to_string());
+        reading
+            .contradictions
+            .push("a diagnostic block is not closed".to_string());
     }
     if reading.points.is_empty() && reading.versions == 0 && levels[0].plan.is_none() {
         reading.planned = None;
@@ -189,7 +208,9 @@ fn close_document(reading: &mut Reading, levels: &mut Vec<Level>) {
     while levels.len() > 1 {
         if let Some(level) = levels.pop() {
             settle_plan(reading, &level, false);
-            reading.contradictions.push("a subtest was never closed by its test point".to_string());
+            reading
+                .contradictions
+                .push("a subtest was never closed by its test point".to_string());
         }
     }
     if let Some(level) = levels.pop() {
@@ -203,11 +224,13 @@ fn settle_plan(reading: &mut Reading, level: &Level, outermost: bool) {
         Some(plan) => {
             reading.planned = reading.planned.map(|sum| sum.saturating_add(plan));
             if plan != level.own {
-                reading.contradictions.push(format!("{plan} tests were planned and {} ran", level.own));
+                reading
+                    .contradictions
+                    .push(format!("{plan} tests were planned and {} ran", level.own));
             }
         }
         None if outermost => reading.planned = None,
-        None => reading.planned = reading.planned.map(|sum| sum + level.own),
+        None => reading.planned = reading.planned.map(|sum| sum.saturating_add(level.own)),
     }
 }
 
@@ -237,7 +260,10 @@ fn sort(line: &str) -> Line {
     if line == "TAP version 13" || line == "TAP version 14" {
         return Line::Version;
     }
-    let plan = line.strip_prefix("1..").and_then(|rest| rest.split([' ', '#']).next()).and_then(|n| n.parse().ok());
+    let plan = line
+        .strip_prefix("1..")
+        .and_then(|rest| rest.split([' ', '#']).next())
+        .and_then(|n| n.parse().ok());
     plan.map_or(Line::Other, Line::Plan)
 }
 
@@ -308,11 +334,19 @@ mod tests {
     use super::*;
 
     fn measure_text(text: &str) -> Measured {
-        collect(&Artefact { stdout: text.as_bytes(), ..Artefact::default() }).unwrap()
+        collect(&Artefact {
+            stdout: text.as_bytes(),
+            ..Artefact::default()
+        })
+        .unwrap()
     }
 
     fn listing(measured: &Measured) -> Vec<String> {
-        measured.members.iter().map(|member| format!("{} {}", member.id, member.status.label())).collect()
+        measured
+            .members
+            .iter()
+            .map(|member| format!("{} {}", member.id, member.status.label()))
+            .collect()
     }
 
     #[test]
@@ -335,7 +369,10 @@ mod tests {
                 "test 5 passed"
             ]
         );
-        assert_eq!((seen.announced, seen.concluded, seen.finished), (Some(8), Some(8), true));
+        assert_eq!(
+            (seen.announced, seen.concluded, seen.finished),
+            (Some(8), Some(8), true)
+        );
         assert!(seen.contradictions.is_empty(), "{:?}", seen.contradictions);
         assert!(seen.member("outer").unwrap().container);
         assert_eq!(seen.member("bad").unwrap().message, "message: 'ok 3 - no'");
@@ -343,7 +380,12 @@ mod tests {
 
     #[test]
     fn a_plan_that_does_not_match_and_a_bail_out_contradict() {
-        for text in ["1..3\nok 1\nok 2\n", "1..1\nok 1\nok 2\n", "ok 1\nBail out! no disk\n1..1\n", "1..1\n    ok 1 - orphan\n"] {
+        for text in [
+            "1..3\nok 1\nok 2\n",
+            "1..1\nok 1\nok 2\n",
+            "ok 1\nBail out! no disk\n1..1\n",
+            "1..1\n    ok 1 - orphan\n",
+        ] {
             assert!(!measure_text(text).contradictions.is_empty(), "{text}");
         }
     }
@@ -369,7 +411,10 @@ mod tests {
 
     #[test]
     fn prose_is_not_tap() {
-        let prose = Artefact { stdout: b"okay then\nnot okay\n1 .. 2\n", ..Artefact::default() };
+        let prose = Artefact {
+            stdout: b"okay then\nnot okay\n1 .. 2\n",
+            ..Artefact::default()
+        };
         assert!(matches!(collect(&prose), Err(CollectError::Absent { .. })));
     }
 }

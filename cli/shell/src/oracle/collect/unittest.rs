@@ -12,7 +12,7 @@
 //! FAILED (failures=1)
 //! ```
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Artefact, CollectError, Collector, inject_nothing};
 use crate::oracle::{MESSAGE_LIMIT_BYTES, Measured, Member, Status, plain};
@@ -23,7 +23,9 @@ pub(super) static COLLECTOR: Collector = Collector {
     detect: |detection| {
         detection.find(|run| {
             matches!(run.python_module(), Some("unittest"))
-                || run.program().starts_with("python") && run.arguments().first().is_some_and(|word| word.ends_with("manage.py")) && run.has("test")
+                || run.program().starts_with("python")
+                    && run.arguments().first().is_some_and(|word| word.ends_with("manage.py"))
+                    && run.has("test")
                 || run.program() == "manage.py" && run.has("test")
                 || run.is("django-admin", &["test"])
         })
@@ -35,8 +37,9 @@ pub(super) static COLLECTOR: Collector = Collector {
 #[derive(Default)]
 struct Reading {
     tests: BTreeMap<String, (Status, String)>,
-    /// Started on a line whose verdict has not come yet.
-    pending: Vec<String>,
+    /// Started on a line whose verdict has not come yet; `stack` keeps their order.
+    pending: BTreeSet<String>,
+    stack: Vec<String>,
     verbose: bool,
     /// `Ran N tests`, summed.
     ran: Option<u64>,
@@ -53,13 +56,19 @@ fn collect(artefact: &Artefact<'_>) -> Result<Measured, CollectError> {
         reading = read(&stdout);
     }
     if reading.ran.is_none() && !reading.verbose {
-        return Err(CollectError::Absent { collector: "unittest", what: "unittest summary (`Ran N tests`)" });
+        return Err(CollectError::Absent {
+            collector: "unittest",
+            what: "unittest summary (`Ran N tests`)",
+        });
     }
     Ok(sum(reading).settled())
 }
 
 fn read(text: &str) -> Reading {
-    let mut reading = Reading { success: true, ..Reading::default() };
+    let mut reading = Reading {
+        success: true,
+        ..Reading::default()
+    };
     let mut section: Option<String> = None;
     let mut previous = "";
     let mut described: Option<String> = None;
@@ -74,7 +83,8 @@ fn read(text: &str) -> Reading {
         } else if section.is_none() && reading.summaries > reading.verdicts && reading.closing(line) {
             reading.verdicts += 1;
         } else if let Some(id) = &section {
-            if !line.starts_with("------") && !line.starts_with("======")
+            if !line.starts_with("------")
+                && !line.starts_with("======")
                 && let Some((_, message)) = reading.tests.get_mut(id)
                 && message.len() < MESSAGE_LIMIT_BYTES
             {
@@ -93,11 +103,12 @@ fn read(text: &str) -> Reading {
 fn headline(line: &str) -> Option<(String, Status)> {
     let (word, rest) = line.split_once(": ")?;
     let status = match word {
+        // Unlike an unexpected pass elsewhere, it makes the run fail.
         "FAIL" | "UNEXPECTED SUCCESS" => Status::Failed,
         "ERROR" => Status::Error,
         _ => return None,
     };
-    Some((name_of(rest)?, if word == "UNEXPECTED SUCCESS" { Status::Xpass } else { status }))
+    Some((name_of(rest)?, status))
 }
 
 /// The dotted name in `test_x (mod.Class.test_x)` or, before Python 3.11, `test_x (mod.Class)`.
@@ -109,13 +120,19 @@ fn name_of(text: &str) -> Option<String> {
         return None;
     }
     let whole = dotted == method || dotted.ends_with(&format!(".{method}"));
-    Some(if whole { dotted.to_string() } else { format!("{dotted}.{method}") })
+    Some(if whole {
+        dotted.to_string()
+    } else {
+        format!("{dotted}.{method}")
+    })
 }
 
 fn ran(line: &str) -> Option<u64> {
     let rest = line.strip_prefix("Ran ")?;
     let (count, rest) = rest.split_once(' ')?;
-    (rest.starts_with("test in ") || rest.starts_with("tests in ")).then(|| count.parse().ok()).flatten()
+    (rest.starts_with("test in ") || rest.starts_with("tests in "))
+        .then(|| count.parse().ok())
+        .flatten()
 }
 
 fn verdict(text: &str) -> Option<(Status, String)> {
@@ -125,8 +142,11 @@ fn verdict(text: &str) -> Option<(Status, String)> {
         "FAIL" => (Status::Failed, String::new()),
         "ERROR" => (Status::Error, String::new()),
         "expected failure" => (Status::Xfail, String::new()),
-        "unexpected success" => (Status::Xpass, String::new()),
-        _ => (Status::Skipped, text.strip_prefix("skipped ")?.trim_matches(['\'', '"']).to_string()),
+        "unexpected success" => (Status::Failed, text.to_string()),
+        _ => (
+            Status::Skipped,
+            text.strip_prefix("skipped ")?.trim_matches(['\'', '"']).to_string(),
+        ),
     })
 }
 
@@ -138,7 +158,7 @@ impl Reading {
                 Some(head) => (head, ""),
                 None => {
                     if let Some((status, why)) = verdict(line)
-                        && let Some(id) = self.pending.pop()
+                        && let Some(id) = self.last_pending()
                     {
                         self.note(&id, status, &why);
                     } else {
@@ -149,21 +169,32 @@ impl Reading {
             },
         };
         // A test with a docstring is named on one line and described, with its verdict, on the next.
-        let Some(id) = name_of(head).or_else(|| described.take()) else { return };
+        let Some(id) = name_of(head).or_else(|| described.take()) else {
+            return;
+        };
         self.verbose = true;
         *described = None;
         match verdict(tail) {
-            Some((status, why)) => {
-                self.pending.retain(|known| *known != id);
-                self.note(&id, status, &why);
+            Some((status, why)) => self.note(&id, status, &why),
+            None => {
+                self.stack.push(id.clone());
+                self.pending.insert(id);
             }
-            None => self.pending.push(id),
         }
+    }
+
+    fn last_pending(&mut self) -> Option<String> {
+        while let Some(id) = self.stack.pop() {
+            if self.pending.contains(&id) {
+                return Some(id);
+            }
+        }
+        None
     }
 
     /// Keeps the gravest status: subtests report under the name of their test.
     fn note(&mut self, id: &str, status: Status, why: &str) {
-        self.pending.retain(|known| known != id);
+        self.pending.remove(id);
         let known = self.tests.entry(id.to_string()).or_insert((status, why.to_string()));
         let gravity = |status: Status| match status {
             Status::Error => 3,
@@ -178,7 +209,9 @@ impl Reading {
 
     /// `OK (skipped=1)`, `FAILED (failures=1, errors=2)`, `NO TESTS RAN`.
     fn closing(&mut self, line: &str) -> bool {
-        let (word, counts) = line.split_once(" (").map_or((line, ""), |(word, rest)| (word, rest.trim_end_matches(')')));
+        let (word, counts) = line
+            .split_once(" (")
+            .map_or((line, ""), |(word, rest)| (word, rest.trim_end_matches(')')));
         match word {
             "OK" | "NO TESTS RAN" => {}
             "FAILED" => self.success = false,
@@ -186,46 +219,86 @@ impl Reading {
         }
         for (name, count) in counts.split(", ").filter_map(|part| part.split_once('=')) {
             if let Ok(count) = count.parse::<u64>() {
-                *self.stated.entry(name.to_string()).or_default() += count;
+                let stated = self.stated.entry(name.to_string()).or_default();
+                *stated = stated.saturating_add(count);
             }
         }
         true
     }
 }
 
-fn sum(reading: Reading) -> Measured {
-    let mut measured = Measured::unfinished("unittest");
-    let stated = |name: &str| reading.stated.get(name).copied().unwrap_or(0);
-    measured.finished = reading.summaries > 0 && reading.summaries == reading.verdicts;
-    measured.complete = reading.verbose || reading.ran == Some(0);
-    let started = (reading.tests.len() + reading.pending.len()) as u64;
-    if reading.verbose {
-        measured.announced = Some(started.max(reading.ran.unwrap_or(0)));
+impl Reading {
+    fn stated(&self, name: &str) -> u64 {
+        self.stated.get(name).copied().unwrap_or(0)
     }
-    measured.concluded = Some(reading.ran.unwrap_or(reading.tests.len() as u64));
-    let failing = reading.tests.values().filter(|(status, _)| status.is_failing()).count() as u64;
+
+    fn count(&self, wanted: Status) -> u64 {
+        self.tests.values().filter(|(status, _)| *status == wanted).count() as u64
+    }
+
+    fn finished(&self) -> bool {
+        self.summaries > 0 && self.summaries == self.verdicts
+    }
+
+    /// A verdict glued to a test's own output: whatever failed has a section of its own, so when every
+    /// other verdict is accounted for, it can only have been `ok`.
+    fn settle_glued(&mut self) {
+        let accounted = self.stated("skipped") == self.count(Status::Skipped)
+            && self.stated("expected failures") == self.count(Status::Xfail);
+        if self.finished() && accounted {
+            for id in std::mem::take(&mut self.pending) {
+                self.tests.insert(id, (Status::Passed, String::new()));
+            }
+        }
+    }
+}
+
+fn sum(mut reading: Reading) -> Measured {
+    reading.settle_glued();
+    let mut measured = Measured::unfinished("unittest");
+    measured.finished = reading.finished();
+    measured.complete = reading.verbose || reading.ran == Some(0);
+    let concluded = reading.ran.unwrap_or(reading.tests.len() as u64);
+    measured.concluded = Some(concluded);
+    measured.announced = reading
+        .verbose
+        .then(|| concluded.saturating_add(reading.pending.len() as u64));
+    let failing = reading.count(Status::Failed) + reading.count(Status::Error);
     if !measured.finished {
         measured.contradictions.push("the test run never summed up".to_string());
     } else if reading.success && failing > 0 {
-        measured.contradictions.push("the summary says OK and a test failed".to_string());
-    } else if !reading.success && failing == 0 && stated("unexpected successes") == 0 {
-        measured.contradictions.push("the summary says FAILED and no failing test is named".to_string());
+        measured
+            .contradictions
+            .push("the summary says OK and a test failed".to_string());
+    } else if !reading.success && failing == 0 {
+        measured
+            .contradictions
+            .push("the summary says FAILED and no failing test is named".to_string());
     }
     if !measured.complete {
-        measured.notes.push("without -v, only failing tests are named".to_string());
-        if stated("skipped") > 0 {
-            measured.notes.push(format!("{} skipped without a name", stated("skipped")));
+        measured
+            .notes
+            .push("without -v, only failing tests are named".to_string());
+        if reading.stated("skipped") > 0 {
+            measured
+                .notes
+                .push(format!("{} skipped without a name", reading.stated("skipped")));
         }
     }
     for (id, (status, message)) in reading.tests {
         // A class or module that could not be set up, or a module that could not be imported.
-        let container = id.contains("setUp") || id.contains("tearDown") || id.starts_with("unittest.loader.");
+        let container = ["setUpClass", "setUpModule", "tearDownClass", "tearDownModule"]
+            .iter()
+            .any(|part| id.ends_with(part))
+            || id.starts_with("unittest.loader.");
         let mut member = Member::new(id, status).saying(&message);
         member.container = container;
         measured.members.push(member);
     }
     for id in reading.pending {
-        measured.members.push(Member::new(id, Status::Error).saying("started, and never came to a verdict"));
+        measured
+            .members
+            .push(Member::new(id, Status::Error).saying("started, and never came to a verdict"));
     }
     measured
 }

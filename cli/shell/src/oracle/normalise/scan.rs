@@ -1,5 +1,8 @@
 //! Recognisers of one thing at one place. Each returns the length of what it recognised.
 
+/// How far a rule looks back, and how long a path it takes.
+const LOOK_LIMIT_BYTES: usize = 256;
+
 /// A line being read from left to right.
 pub(super) struct Scan<'a> {
     pub(super) text: &'a str,
@@ -11,8 +14,13 @@ impl<'a> Scan<'a> {
         &self.text[self.at..]
     }
 
+    /// What stands before, as far back as any rule looks: a long line must not cost its square.
     pub(super) fn before(&self) -> &'a str {
-        &self.text[..self.at]
+        let mut start = self.at.saturating_sub(LOOK_LIMIT_BYTES);
+        while !self.text.is_char_boundary(start) {
+            start += 1;
+        }
+        &self.text[start..self.at]
     }
 
     /// Whether a word, number or name could begin here.
@@ -41,7 +49,11 @@ pub(super) fn uuid(text: &str) -> Option<usize> {
 /// `HH:MM:SS` with an optional fraction.
 pub(super) fn clock(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
-    let two = |at: usize| bytes.get(at..at + 2).is_some_and(|pair| pair.iter().all(u8::is_ascii_digit));
+    let two = |at: usize| {
+        bytes
+            .get(at..at + 2)
+            .is_some_and(|pair| pair.iter().all(u8::is_ascii_digit))
+    };
     if !(two(0) && bytes.get(2) == Some(&b':') && two(3) && bytes.get(5) == Some(&b':') && two(6)) {
         return None;
     }
@@ -92,7 +104,8 @@ pub(super) fn address(text: &str) -> Option<usize> {
 /// At least sixteen hex digits, letters and figures mixed: digests and build hashes.
 pub(super) fn hex(text: &str) -> Option<usize> {
     let length = text.bytes().take_while(u8::is_ascii_hexdigit).count();
-    let mixed = text[..length].bytes().any(|byte| byte.is_ascii_digit()) && text[..length].bytes().any(|byte| byte.is_ascii_lowercase());
+    let mixed = text[..length].bytes().any(|byte| byte.is_ascii_digit())
+        && text[..length].bytes().any(|byte| byte.is_ascii_lowercase());
     (length >= 16 && mixed && ends(text, length)).then_some(length)
 }
 
@@ -111,8 +124,23 @@ pub(super) fn duration(text: &str, whole: bool) -> Option<usize> {
     }
     let blank = usize::from(text[end..].starts_with(' '));
     let unit = &text[end + blank..];
-    let units = ["milliseconds", "seconds", "second", "minutes", "secs", "sec", "ms", "µs", "us", "ns", "s", "m"];
-    let unit = units.iter().find(|word| unit.starts_with(**word) && ends(unit, word.len()))?;
+    let units = [
+        "milliseconds",
+        "seconds",
+        "second",
+        "minutes",
+        "secs",
+        "sec",
+        "ms",
+        "µs",
+        "us",
+        "ns",
+        "s",
+        "m",
+    ];
+    let unit = units
+        .iter()
+        .find(|word| unit.starts_with(**word) && ends(unit, word.len()))?;
     Some(end + blank + unit.len())
 }
 
@@ -138,8 +166,12 @@ pub(super) fn path(text: &str) -> Option<(usize, usize)> {
     if !text.starts_with('/') && !drive {
         return None;
     }
+    let text = &text[..text.floor_char_boundary(LOOK_LIMIT_BYTES * 16)];
     let start = if drive { 2 } else { 0 };
-    let length = start + text[start..].find(|c: char| !(c.is_alphanumeric() || "/\\._-+@~=%".contains(c))).unwrap_or(text.len() - start);
+    let length = start
+        + text[start..]
+            .find(|c: char| !(c.is_alphanumeric() || "/\\._-+@~=%".contains(c)))
+            .unwrap_or(text.len() - start);
     let path = text[..length].trim_end_matches(['.', '/', '\\']);
     let last = path.rfind(['/', '\\'])? + 1;
     (last > 1 && last < path.len()).then_some((path.len(), last))
