@@ -3,6 +3,7 @@
 
 pub mod clock;
 pub mod config;
+pub mod driver;
 pub mod lock;
 pub mod oracle;
 pub mod paths;
@@ -10,3 +11,4 @@ pub mod process;
 pub mod project;
 pub mod session;
 pub mod tree;
+pub mod world;

@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 
 use rustix::fs::FileType;
 
-use super::Tree;
+use super::{Tree, TreeSeen};
 use super::beneath::{Beneath, open_dir_at};
 use super::error::TreeError;
 use super::listing::{SkipReason, Slot, list};
@@ -33,6 +33,22 @@ impl Tree {
         let before = self.known.manifest.clone();
         let unstable = self.look()?;
         self.seen(&before, unstable);
+        self.matching(under, matcher)
+    }
+
+    /// One look for both: [`Self::snapshot`], and the files that [`Self::capture_matching`] would find.
+    pub fn observe(
+        &mut self,
+        under: &[&[u8]],
+        matcher: &dyn Fn(&[u8]) -> bool,
+    ) -> Result<(TreeSeen, Vec<Entry>), TreeError> {
+        let seen = self.snapshot()?;
+        let found = self.matching(under, matcher)?;
+        Ok((seen, found))
+    }
+
+    /// Files that match, as of the last scan; ignored ones are looked at now.
+    fn matching(&mut self, under: &[&[u8]], matcher: &dyn Fn(&[u8]) -> bool) -> Result<Vec<Entry>, TreeError> {
         let scanned = self.known.manifest.entries().iter().filter(|e| matcher(&e.path));
         let mut found: Vec<Entry> = scanned.cloned().collect();
         let mut hidden: Vec<Vec<u8>> = self.known.ignored_files().collect();
