@@ -15,7 +15,7 @@ use crate::event::measurement::{MemberChange, MemberStatus};
 pub const CHECK: &str = "(check)";
 
 /// Ids in round brackets stand for containers and for the check itself: never part of the universe.
-pub fn is_pseudo(id: &str) -> bool {
+pub(crate) fn is_pseudo(id: &str) -> bool {
     id.starts_with('(')
 }
 

@@ -84,7 +84,7 @@ impl RealWorld {
     fn own_files(&self) -> BTreeMap<String, Option<(u64, u64, i64, i64)>> {
         let root = self.run.path();
         let mut files: Vec<PathBuf> = vec![self.run.receipt(), self.run.state_file()];
-        files.extend(self.workdir.join(crate::paths::STATE_DIR).join("LOCK").into());
+        files.push(self.workdir.join(crate::paths::STATE_DIR).join("LOCK"));
         if let Ok(entries) = fs::read_dir(self.run.journal()) {
             files.extend(entries.flatten().map(|entry| entry.path()));
         }

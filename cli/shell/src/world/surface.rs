@@ -38,7 +38,7 @@ pub(super) struct Base {
 
 /// The newest base that was read or made.
 #[derive(Debug, Default)]
-pub(super) struct Surfaces {
+pub(crate) struct Surfaces {
     base: Option<(Digest, Base)>,
     classes: HashMap<Vec<u8>, bool>,
 }
