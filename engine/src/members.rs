@@ -15,7 +15,7 @@ use crate::event::measurement::{MemberChange, MemberStatus};
 pub const CHECK: &str = "(check)";
 
 /// Statuses by member, shared between clones of the state.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Members(Rc<BTreeMap<String, MemberStatus>>);
 
 impl Members {
@@ -95,7 +95,7 @@ impl Members {
 }
 
 /// A shared, sorted set of member ids.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct IdSet(Rc<BTreeSet<String>>);
 
 impl IdSet {

@@ -18,7 +18,7 @@ use crate::facts::Facts;
 use crate::phase::{Illegal, Phase, closed, open};
 
 /// The fold of a journal's events.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct State {
     pub facts: Facts,
     pub phase: Phase,

@@ -21,7 +21,7 @@ use crate::event::policy::OnCheckTimeout;
 use crate::facts::Facts;
 
 /// Proof that the check of this iteration passed on this tree. Only this room makes one.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct GreenCheck {
     iteration: u32,
     tree: Digest,
@@ -108,7 +108,7 @@ pub(crate) fn halt_for(failure: &Failure, facts: &Facts) -> Option<Next> {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Stage {
     Ask,
     Running,
@@ -118,7 +118,7 @@ enum Stage {
     Failed(Rc<CheckEnded>),
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Check {
     turn: Turn,
     purpose: CheckPurpose,

@@ -8,7 +8,7 @@ use crate::event::halt::HaltReason;
 use crate::event::id::PhaseName;
 use crate::facts::Facts;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Closed {
     pub reason: HaltReason,
 }

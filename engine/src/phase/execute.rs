@@ -30,7 +30,7 @@ const BACKOFF_MAX_MS: u64 = 60_000;
 const ASK_QUOTED: usize = 200;
 
 /// How far the turn is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Stage {
     Ask,
     Running,
@@ -46,14 +46,14 @@ pub enum Stage {
 }
 
 /// How the turn must end, if the command says so.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Ending {
     Failed { cause: &'static str, detail: String },
     AskedForHuman(Bytes),
     OutOfTime,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Execute {
     iteration: u32,
     attempt: u32,

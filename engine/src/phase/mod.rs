@@ -35,7 +35,7 @@ use crate::event::run::Halted;
 use crate::facts::Facts;
 
 /// Where a run is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Phase {
     Open(open::Open),
     BuildContext(build_context::BuildContext),
@@ -126,7 +126,7 @@ impl Phase {
 }
 
 /// A fact that does not belong where it stands: a bug when live, corruption on replay.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Illegal {
     pub phase: PhaseName,
     pub event: &'static str,

@@ -13,7 +13,7 @@ use crate::event::policy::{LoopMode, PinMode, Policy};
 use crate::facts::{Accepted, Facts};
 use crate::members::{IdSet, Members};
 
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Open;
 
 impl Room for Open {

@@ -15,7 +15,7 @@ use crate::event::iteration::{CheckPurpose, ProgressJudged};
 use crate::facts::Facts;
 use crate::progress::{self, Alarm, Best, Candidate, History, repeat, trend};
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Progress {
     judged: Judged,
     /// The ratchet put the accepted tree back.

@@ -23,7 +23,7 @@ use crate::members::IdSet;
 /// Members named in a rejection; the rest is counted.
 const SUBJECTS_MAX: usize = 32;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Stage {
     Decide,
     /// One more run at the same tree before a regression is believed.
@@ -42,7 +42,7 @@ enum Stage {
     Broken(String),
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ratchet {
     judged: Judged,
     stage: Stage,

@@ -15,7 +15,7 @@ use crate::event::id::PhaseName;
 use crate::event::iteration::{CheckEnded, CheckPurpose};
 use crate::facts::Facts;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Stage {
     Ask,
     Running,
@@ -25,7 +25,7 @@ enum Stage {
 }
 
 /// A sample under way, or its result.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Resample {
     purpose: CheckPurpose,
     attempt: u32,
