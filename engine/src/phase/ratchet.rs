@@ -98,14 +98,18 @@ impl Ratchet {
                 time_left_ms: facts.time_left_ms(),
             });
         }
-        let accepted = facts.accepted.as_ref().map(|accepted| accepted.tree);
+        // What a check wrote beside the sources makes another tree and no change that a person must read.
+        let read = facts.accepted.as_ref().is_none_or(|accepted| {
+            let same_line = accepted.iteration + 1 == judged.turn.iteration;
+            accepted.tree == judged.turn.tree || (judged.turn.no_op && same_line)
+        });
         Next::Record(
             CandidateAccepted {
                 iteration: judged.turn.iteration,
                 tree: judged.turn.tree,
                 passing: count(&judged.passing),
                 failing: count(&judged.failing),
-                changed: accepted.is_some_and(|tree| tree != judged.turn.tree),
+                changed: !read,
             }
             .into(),
         )
