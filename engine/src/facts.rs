@@ -82,7 +82,7 @@ pub struct Facts {
     pub members: Members,
     /// Members of t0 and of everything accepted since: it only grows.
     pub universe: IdSet,
-    /// Identities the integrity command has ever listed.
+    /// Identities that the integrity command listed in accepted turns: it only grows.
     pub integrity: IdSet,
     pub accepted: Option<Rc<Accepted>>,
     pub last_check: Option<Rc<CheckEnded>>,

@@ -466,9 +466,6 @@ fn stamp(facts: &mut Facts, event: &Event) {
         Event::CheckEnded(ended) => {
             facts.tick(ended.at);
             facts.members.apply(&ended.measurement.changes);
-            if let Some(integrity) = &ended.measurement.integrity {
-                facts.integrity.extend(integrity.added.iter());
-            }
         }
         Event::RestoreBegan(began) => facts.tick(began.at),
         Event::RestoreEnded(ended) => facts.tick(ended.at),

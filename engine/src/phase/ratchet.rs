@@ -144,6 +144,9 @@ impl Ratchet {
             facts.people.unread += 1;
         }
         facts.universe.extend(facts.members.iter().map(|(id, _)| id));
+        if let Some(set) = &self.judged.check.measurement.integrity {
+            facts.integrity.extend(set.added.iter());
+        }
         facts.accepted = Some(Rc::new(Accepted {
             iteration: accepted.iteration,
             tree: accepted.tree,
