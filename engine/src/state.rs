@@ -11,10 +11,12 @@ use crate::event::iteration::{
     CheckBegan, CheckEnded, ContextBuilt, ExecuteBegan, ExecuteEnded, RestoreBegan, RestoreEnded, RetryWaited,
     TreeObserved, TreePurpose,
 };
-use crate::event::measurement::{IntegritySet, Measurement, MemberStatus, SurfaceClass, TreeSeen};
+use crate::event::measurement::{IntegritySet, Measurement, MemberStatus, SurfaceChange, SurfaceClass, TreeSeen};
 use crate::event::money::CallStatus;
+use crate::event::policy::GuardPolicy;
 use crate::event::run::{Halted, InterruptCause, Interrupted, Resumed, RunOpened, SuspendCause, Suspended};
 use crate::facts::Facts;
+use crate::guard;
 use crate::phase::{Illegal, Phase, closed, open};
 
 /// The fold of a journal's events.
@@ -376,7 +378,7 @@ impl State {
                     });
                 }
                 facts.revalidate = false;
-                facts.drift = drift(&observed.seen);
+                facts.drift = drift(&observed.seen, &facts.policy().guards);
                 phase
             }
             _ if ledger(&mut facts, event) => phase,
@@ -389,16 +391,26 @@ impl State {
     }
 }
 
-/// The watched path that differs from t0, if any, before a resumed run goes on.
-fn drift(seen: &TreeSeen) -> Option<(HaltReason, String)> {
+/// The watched path that differs from t0, if any, before a resumed run goes on. What the contract lets
+/// the agent change, or leaves unguarded, is no drift.
+fn drift(seen: &TreeSeen, policy: &GuardPolicy) -> Option<(HaltReason, String)> {
+    let owner = |change: &SurfaceChange| match change.class {
+        SurfaceClass::Blocked => &guard::blocked_paths::GUARD,
+        SurfaceClass::Protected => &guard::protected_manifest::GUARD,
+        SurfaceClass::Determinant => &guard::determinant_files::GUARD,
+    };
+    let objectionable = |change: &&SurfaceChange| {
+        let off = policy.off.iter().any(|name| name == owner(change).name);
+        let allowed =
+            change.class == SurfaceClass::Protected && guard::protected_manifest::may_change(policy, change);
+        !off && !allowed
+    };
     let change = seen
         .surface
         .iter()
+        .filter(objectionable)
         .min_by_key(|change| change.class != SurfaceClass::Blocked)?;
-    let reason = match change.class {
-        SurfaceClass::Blocked => HaltReason::BlockedPathModified,
-        SurfaceClass::Protected | SurfaceClass::Determinant => HaltReason::MetricIntegrityViolation,
-    };
+    let reason = owner(change).reason;
     let path = change.path.text();
     Some((
         reason,
