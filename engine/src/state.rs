@@ -381,6 +381,8 @@ impl State {
                 facts.drift = drift(&observed.seen, &facts.policy().guards);
                 phase
             }
+            // A governor may have been stopped with a command under way: the next life answers that first.
+            Event::Interrupted(_) if facts.suspended.is_some() => phase.apply(&mut facts, event)?,
             _ if ledger(&mut facts, event) => phase,
             _ => {
                 open_only(&phase, event, &facts)?;
