@@ -198,7 +198,10 @@ impl Room for Check {
             }
             (Stage::Walk(check), Event::TreeObserved(seen)) if seen.purpose == TreePurpose::AfterCheck => {
                 if self.turn.iteration == 0 {
+                    // Putting the accepted tree back must not take away what the surface is compared with.
                     facts.surface = Some(seen.seen.surface_digest);
+                    facts.t0 = Some(seen.seen.tree);
+                    self.turn.tree = seen.seen.tree;
                 }
                 let check = Rc::clone(check);
                 Ok(Phase::Guards(Guards {
