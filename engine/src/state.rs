@@ -73,19 +73,18 @@ impl State {
         if self.facts.suspended.is_some() {
             return Next::Stop;
         }
-        // A resumed run looks at t0 again before it pays for another turn (SPEC 3.6).
-        if self.phase.before_work() {
-            if let Some((reason, detail)) = &self.facts.drift {
-                return crate::phase::halt(&self.facts, *reason, "surface_drift", detail);
-            }
-            if self.facts.revalidate {
-                let (iteration, base) = (self.facts.iteration, self.facts.surface);
-                return Next::Perform(Effect::ObserveTree {
-                    iteration,
-                    purpose: TreePurpose::Resume,
-                    base,
-                });
-            }
+        // A resumed run looks at t0 again before it pays for another turn (SPEC 3.6), and at the turn at
+        // hand before the check judges it.
+        if let Some((reason, detail)) = self.facts.drift.as_ref().filter(|_| self.phase.before_work()) {
+            return crate::phase::halt(&self.facts, *reason, "surface_drift", detail);
+        }
+        if self.facts.revalidate && (self.phase.before_work() || self.phase.before_check()) {
+            let (iteration, base) = (self.facts.iteration, self.facts.surface);
+            return Next::Perform(Effect::ObserveTree {
+                iteration,
+                purpose: TreePurpose::Resume,
+                base,
+            });
         }
         self.phase.next(&self.facts)
     }
@@ -369,8 +368,8 @@ impl State {
             }
             Event::TreeObserved(observed) if observed.purpose == TreePurpose::Resume => {
                 open_only(&phase, event, &facts)?;
-                if !facts.revalidate {
-                    let why = "only a resumed run looks at t0 again";
+                if !facts.revalidate || !(phase.before_work() || phase.before_check()) {
+                    let why = "only a resumed run looks again, and before it works or checks";
                     return Err(Illegal {
                         phase: phase.name(),
                         event: event.name(),
@@ -378,6 +377,12 @@ impl State {
                     });
                 }
                 facts.revalidate = false;
+                if let Phase::Check(room) = phase {
+                    return Ok(Self {
+                        facts,
+                        phase: Phase::Check(room.seen_again(&observed.seen)),
+                    });
+                }
                 facts.drift = drift(&observed.seen, &facts.policy().guards);
                 phase
             }

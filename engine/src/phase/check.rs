@@ -16,7 +16,7 @@ use crate::event::Event;
 use crate::event::halt::HaltReason;
 use crate::event::id::{Digest, PhaseName};
 use crate::event::iteration::{CheckEnded, CheckPurpose, TreePurpose};
-use crate::event::measurement::{CommandRun, RunOutcome, StopCause};
+use crate::event::measurement::{CommandRun, RunOutcome, StopCause, TreeSeen};
 use crate::event::policy::OnCheckTimeout;
 use crate::facts::Facts;
 
@@ -134,6 +134,20 @@ impl Check {
             attempt: 1,
             stage: Stage::Ask,
         }
+    }
+
+    /// The baseline defines t0 itself and has no turn to look at.
+    pub(crate) fn before_check(&self) -> bool {
+        self.stage == Stage::Ask && self.turn.iteration > 0
+    }
+
+    /// Between two lives the workdir may have changed: what the check will judge is what is there now, and
+    /// the guards judge it as they would have judged the turn.
+    pub(crate) fn seen_again(mut self, seen: &TreeSeen) -> Self {
+        self.turn.tree = seen.tree;
+        self.turn.no_op &= seen.changes_total == 0;
+        self.turn.after_exec = Some(Box::new(seen.clone()));
+        self
     }
 
     fn again(mut self) -> Phase {

@@ -119,6 +119,11 @@ impl Phase {
         }
     }
 
+    /// An agent's turn is about to be judged.
+    pub(crate) fn before_check(&self) -> bool {
+        matches!(self, Self::Check(room) if room.before_check())
+    }
+
     /// The attempt whose effect was begun and not answered, if any.
     pub fn awaiting(&self) -> Option<u32> {
         dispatch!(self, room => room.awaiting())
