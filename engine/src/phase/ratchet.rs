@@ -115,6 +115,10 @@ impl Ratchet {
         )
     }
 
+    fn at_hand(&self, iteration: u32, tree: Digest) -> bool {
+        (iteration, tree) == (self.judged.turn.iteration, self.judged.turn.tree)
+    }
+
     fn reject(&self, facts: &Facts, cause: RejectCause, mut subjects: Vec<String>) -> Next {
         let Some(restore_to) = facts.accepted.as_ref().map(|accepted| accepted.tree).or(facts.t0) else {
             return halt(
@@ -212,7 +216,7 @@ impl Room for Ratchet {
 
     fn apply(mut self, facts: &mut Facts, event: &Event) -> Result<Phase, Illegal> {
         match (&mut self.stage, event) {
-            (Stage::Decide, Event::CandidateAccepted(accepted)) => {
+            (Stage::Decide, Event::CandidateAccepted(accepted)) if self.at_hand(accepted.iteration, accepted.tree) => {
                 if self.judged.violation.is_some() {
                     return Err(Self::illegal(event, "a turn with a violation is never accepted"));
                 }
@@ -231,7 +235,9 @@ impl Room for Ratchet {
                     self.stage = Stage::Decide;
                 }
             }
-            (Stage::Decide, Event::CandidateRejected(rejected)) => return Ok(self.put_back(facts, rejected)),
+            (Stage::Decide, Event::CandidateRejected(rejected)) if self.at_hand(rejected.iteration, rejected.tree) => {
+                return Ok(self.put_back(facts, rejected));
+            }
             (Stage::Restore { attempt, to }, Event::RestoreBegan(began))
                 if (began.attempt, began.to) == (*attempt, *to) =>
             {
