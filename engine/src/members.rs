@@ -20,7 +20,7 @@ pub(crate) fn is_pseudo(id: &str) -> bool {
 }
 
 /// Statuses by member, shared between clones of the state.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Members(Rc<BTreeMap<String, MemberStatus>>);
 
 impl Members {
@@ -100,7 +100,7 @@ impl Members {
 }
 
 /// A shared, sorted set of member ids.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct IdSet(Rc<BTreeSet<String>>);
 
 impl IdSet {

@@ -79,7 +79,7 @@ impl<'a> Evidence<'a> {
 }
 
 /// What one guard says.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Outcome {
     pub state: GuardState,
     pub note: String,
@@ -212,7 +212,7 @@ pub fn unavailable(report: &GuardReport) -> Option<&GuardRun> {
 
 /// Proof that every guard of this iteration and tree ran and found nothing that stands against green.
 /// Only [`clear`] makes one.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct GuardsCleared {
     iteration: u32,
     tree: Digest,

@@ -17,7 +17,7 @@ use crate::facts::Facts;
 use crate::guard::GuardsCleared;
 
 /// Proof of success: guards cleared and a green check, of one iteration and one tree.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Converged {
     iteration: u32,
     tree: Digest,
@@ -39,13 +39,13 @@ impl Converged {
 }
 
 /// How the run must end after this checkpoint.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Ending {
     Converged(Converged),
     Alarm { reason: HaltReason, detail: String },
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Checkpoint {
     iteration: u32,
     written: bool,

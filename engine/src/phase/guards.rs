@@ -16,7 +16,7 @@ use crate::facts::Facts;
 use crate::guard::{self, Evidence};
 use crate::members::Members;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Guards {
     pub(crate) turn: Turn,
     pub(crate) check: Rc<CheckEnded>,

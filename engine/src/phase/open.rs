@@ -12,8 +12,9 @@ use crate::event::iteration::{CheckPurpose, TreePurpose};
 use crate::event::policy::{LoopMode, PinMode, Policy};
 use crate::facts::{Accepted, Facts};
 use crate::members::{IdSet, Members};
+use crate::progress::History;
 
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Open;
 
 impl Room for Open {
@@ -41,8 +42,16 @@ impl Room for Open {
         let Event::TreeObserved(observed) = event else {
             return Err(Self::illegal(event, "t0 comes first"));
         };
+        if observed.purpose != TreePurpose::Baseline {
+            return Err(Self::illegal(event, "t0 is walked for its own sake"));
+        }
         facts.t0 = Some(observed.seen.tree);
         facts.surface = Some(observed.seen.surface_digest);
+        // A baseline that begins anew knows nothing of the one that failed.
+        facts.accepted = None;
+        facts.universe = IdSet::default();
+        facts.integrity = IdSet::default();
+        facts.history = History::default();
         if facts.policy().oracle.baseline {
             let turn = Turn {
                 iteration: 0,

@@ -15,7 +15,7 @@ use crate::event::iteration::{CheckPurpose, ProgressJudged};
 use crate::facts::Facts;
 use crate::progress::{self, Alarm, Best, Candidate, History, repeat, trend};
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Progress {
     judged: Judged,
     /// The ratchet put the accepted tree back.
@@ -123,13 +123,13 @@ fn note(history: &mut History, candidate: Candidate, restored: bool) {
     };
     let first = candidate.iteration == 0;
     match (history.best, candidate.measured) {
-        // The first set that has a size starts the count.
-        (None, true) => {
+        // The first set that has a size starts the count; one that was put back has no say.
+        (None, true) if !restored => {
             history.first = Some(now);
             history.best = Some(now);
             history.stalled = 0;
         }
-        (None, false) => {
+        (None, _) => {
             history.stalled = if candidate.no_op && !first {
                 history.stalled + 1
             } else {

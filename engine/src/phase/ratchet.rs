@@ -25,7 +25,7 @@ use crate::state::FAILURES_CMD;
 /// Members named in a rejection; the rest is counted.
 const SUBJECTS_MAX: usize = 32;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Stage {
     Decide,
     /// One more run at the same tree before a regression is believed.
@@ -44,7 +44,7 @@ enum Stage {
     Broken(String),
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ratchet {
     judged: Judged,
     stage: Stage,
@@ -110,17 +110,25 @@ impl Ratchet {
                 time_left_ms: facts.time_left_ms(),
             });
         }
-        let accepted = facts.accepted.as_ref().map(|accepted| accepted.tree);
+        // What a check wrote beside the sources makes another tree and no change that a person must read.
+        let read = facts.accepted.as_ref().is_none_or(|accepted| {
+            let same_line = accepted.iteration + 1 == judged.turn.iteration;
+            accepted.tree == judged.turn.tree || (judged.turn.no_op && same_line)
+        });
         Next::Record(
             CandidateAccepted {
                 iteration: judged.turn.iteration,
                 tree: judged.turn.tree,
                 passing: count(&judged.passing),
                 failing: count(&judged.failing),
-                changed: accepted.is_some_and(|tree| tree != judged.turn.tree),
+                changed: !read,
             }
             .into(),
         )
+    }
+
+    fn at_hand(&self, iteration: u32, tree: Digest) -> bool {
+        (iteration, tree) == (self.judged.turn.iteration, self.judged.turn.tree)
     }
 
     fn reject(&self, facts: &Facts, cause: RejectCause, mut subjects: Vec<String>) -> Next {
@@ -155,6 +163,9 @@ impl Ratchet {
         facts
             .universe
             .extend(facts.members.iter().map(|(id, _)| id).filter(|id| !is_pseudo(id)));
+        if let Some(set) = &self.judged.check.measurement.integrity {
+            facts.integrity.extend(set.added.iter());
+        }
         facts.accepted = Some(Rc::new(Accepted {
             iteration: accepted.iteration,
             tree: accepted.tree,
@@ -220,7 +231,7 @@ impl Room for Ratchet {
 
     fn apply(mut self, facts: &mut Facts, event: &Event) -> Result<Phase, Illegal> {
         match (&mut self.stage, event) {
-            (Stage::Decide, Event::CandidateAccepted(accepted)) => {
+            (Stage::Decide, Event::CandidateAccepted(accepted)) if self.at_hand(accepted.iteration, accepted.tree) => {
                 if self.judged.violation.is_some() {
                     return Err(Self::illegal(event, "a turn with a violation is never accepted"));
                 }
@@ -239,7 +250,9 @@ impl Room for Ratchet {
                     self.stage = Stage::Decide;
                 }
             }
-            (Stage::Decide, Event::CandidateRejected(rejected)) => return Ok(self.put_back(facts, rejected)),
+            (Stage::Decide, Event::CandidateRejected(rejected)) if self.at_hand(rejected.iteration, rejected.tree) => {
+                return Ok(self.put_back(facts, rejected));
+            }
             (Stage::Restore { attempt, to }, Event::RestoreBegan(began))
                 if (began.attempt, began.to) == (*attempt, *to) =>
             {

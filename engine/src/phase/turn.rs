@@ -14,7 +14,7 @@ use crate::guard::GuardsCleared;
 use crate::members::IdSet;
 
 /// The evidence of an iteration, collected on the way.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Turn {
     pub iteration: u32,
     /// The tree that the check judged.
@@ -27,7 +27,7 @@ pub struct Turn {
 }
 
 /// A turn whose check ran and whose guards spoke.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Judged {
     pub turn: Turn,
     pub check: Rc<CheckEnded>,
