@@ -107,7 +107,10 @@ fn no_acknowledged_event_is_lost_and_no_torn_write_is_refused_at_any_power_cut()
         ops.iter()
             .any(|op| matches!(op, Op::Rename { to, .. } if to == "00000002.seg"))
     );
-    assert!(ops.iter().any(|op| matches!(op, Op::Write { name, .. } if name == "checkpoints.note")));
+    assert!(
+        ops.iter()
+            .any(|op| matches!(op, Op::Write { name, .. } if name == "checkpoints.note"))
+    );
     assert!(count > 5 * limit && torn > limit, "{count} states, {torn} torn");
 }
 
