@@ -1,5 +1,7 @@
 //! Captured output of real tools against the measurements that were read and agreed on.
 
+#![expect(clippy::unwrap_used, reason = "a helper of tests that fail where it fails")]
+
 use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;

@@ -202,18 +202,18 @@ fn adverse_shapes_are_read_in_a_moment() {
             .map(|n| format!("test_{n} (m.C.test_{n}) ... x\n"))
             .collect(),
         (0..50_000).map(|n| format!("=== RUN   T{n}\n")).collect::<String>() + "ok  \tp\t0.1s\n",
-        "x".repeat(8 << 20),
-        "\u{1b}]".repeat(1 << 20),
-        "[".repeat(1 << 20),
-        format!("{{\"testResults\":{}", "[".repeat(1 << 20)),
-        "# ".repeat(1 << 20),
-        format!("ok 1 - {}\n", "\\#".repeat(1 << 18)),
+        "x".repeat(2 << 20),
+        "\u{1b}]".repeat(1 << 18),
+        "[".repeat(1 << 18),
+        format!("{{\"testResults\":{}", "[".repeat(1 << 18)),
+        "# ".repeat(1 << 18),
+        format!("ok 1 - {}\n", "\\#".repeat(1 << 17)),
         format!("ok 1 - {}\n", "# skip ".repeat(1 << 16)),
         "    ".repeat(60).repeat(1000),
-        "/a".repeat(1 << 19),
-        "0".repeat(1 << 20),
-        "1.".repeat(1 << 19),
-        "a:1".repeat(1 << 18),
+        "/a".repeat(1 << 17),
+        "0".repeat(1 << 18),
+        "1.".repeat(1 << 17),
+        "a:1".repeat(1 << 17),
     ];
     for shape in &shapes {
         let began = Instant::now();

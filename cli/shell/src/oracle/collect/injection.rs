@@ -11,7 +11,7 @@ pub struct InjectRequest<'a> {
     /// Absolute path of the directory that will hold [`Injection::support_files`], outside the workspace.
     pub support_dir: &'a str,
     /// Leave out what can make a runner refuse to start; asked for after
-    /// [`CollectError::InjectionRefused`].
+    /// [`InjectionRefused`](super::CollectError::InjectionRefused).
     pub light: bool,
 }
 

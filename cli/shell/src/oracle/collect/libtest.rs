@@ -349,7 +349,7 @@ impl Block {
     }
 }
 
-fn sum(mut blocks: Vec<Block>, headers: &[Binary]) -> Measured {
+fn sum(blocks: Vec<Block>, headers: &[Binary]) -> Measured {
     let mut measured = Measured::unfinished("libtest");
     let inline = blocks.iter().any(|block| block.inline.is_some());
     let (aligned, note) = align(if inline { &[] } else { headers }, blocks.len());
@@ -357,7 +357,7 @@ fn sum(mut blocks: Vec<Block>, headers: &[Binary]) -> Measured {
     measured.finished = !blocks.is_empty();
     let (mut announced, mut concluded) = (0u64, 0u64);
     let single = blocks.len() == 1;
-    for (at, (block, binary)) in blocks.iter_mut().zip(aligned).enumerate() {
+    for (at, (mut block, binary)) in blocks.into_iter().zip(aligned).enumerate() {
         let binary = block.inline.take().or(binary);
         let label = match &binary {
             Some(binary) => binary.label.clone(),
@@ -388,12 +388,13 @@ fn sum(mut blocks: Vec<Block>, headers: &[Binary]) -> Measured {
 }
 
 impl Block {
-    fn into_members(&mut self, label: &str, binary: Option<&Binary>) -> Vec<Member> {
+    fn into_members(self, label: &str, binary: Option<&Binary>) -> Vec<Member> {
         let lost = "started, and never came to a verdict";
-        let pending = std::mem::take(&mut self.pending)
+        let pending = self
+            .pending
             .into_iter()
             .map(|name| (name, Status::Error, lost.to_string()));
-        let members = std::mem::take(&mut self.members).into_iter().chain(pending);
+        let members = self.members.into_iter().chain(pending);
         members
             .map(|(name, status, why)| {
                 let bare = name.rsplit_once(" - ").map_or(name.as_str(), |(bare, _)| bare);
