@@ -1,5 +1,7 @@
 //! Counting, hashing, keeping and masking what a command prints.
 
+use std::io::Write;
+
 use super::*;
 
 #[test]
@@ -112,4 +114,32 @@ fn a_secret_written_in_two_pieces_is_masked_everywhere() {
 fn processor_time_and_memory_of_the_tree_are_counted() {
     let run = run(&sh("sh -c 'i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done' & wait"));
     assert!(run.cpu_ms > 0 && run.max_rss_kb > 0, "{run:?}");
+}
+
+#[test]
+fn what_the_pipe_still_holds_when_the_command_ends_is_kept() {
+    let mut spec = sh("exec \"$0\" --exact e2e::process::output::helper_last_words --ignored --nocapture");
+    spec.argv.push(std::env::current_exe().unwrap().into_os_string());
+    spec.env.push(("TEST_LAST_WORDS".into(), "1".into()));
+    spec.capture.inline_max_bytes = 1_000_000;
+    let run = run(&spec);
+    assert_eq!(
+        run.stderr.inline.map(|bytes| bytes.len()),
+        Some(400_000),
+        "{:?}",
+        run.outcome
+    );
+}
+
+/// Not a test: a command that stops its supervisor, fills a large pipe and is gone before anyone reads.
+#[test]
+#[ignore = "started by other tests"]
+fn helper_last_words() {
+    if std::env::var_os("TEST_LAST_WORDS").is_none() {
+        return;
+    }
+    rustix::pipe::fcntl_setpipe_size(std::io::stderr(), 1 << 20).unwrap();
+    kill_process(rustix::process::getppid().unwrap(), Signal::STOP).unwrap();
+    std::io::stderr().write_all(&[b'x'; 400_000]).unwrap();
+    std::process::exit(0);
 }
