@@ -349,6 +349,7 @@ impl State {
     /// Takes one fact, or says that it does not belong here. Judges order, never merit.
     pub fn apply(self, event: &Event) -> Result<Self, Illegal> {
         let Self { mut facts, phase } = self;
+        at_hand(&facts, &phase, event)?;
         stamp(&mut facts, event);
         let phase = match event {
             Event::Halted(halted) => halt(&mut facts, phase, event, halted)?,
@@ -408,8 +409,7 @@ fn drift(seen: &TreeSeen, policy: &GuardPolicy) -> Option<(HaltReason, String)> 
     };
     let objectionable = |change: &&SurfaceChange| {
         let off = policy.off.iter().any(|name| name == owner(change).name);
-        let allowed =
-            change.class == SurfaceClass::Protected && guard::protected_manifest::may_change(policy, change);
+        let allowed = change.class == SurfaceClass::Protected && guard::protected_manifest::may_change(policy, change);
         !off && !allowed
     };
     let change = seen
@@ -446,6 +446,27 @@ fn open_only(phase: &Phase, event: &Event, facts: &Facts) -> Result<(), Illegal>
         event: event.name(),
         why,
     })
+}
+
+/// A walk, an interruption and a restore speak of the iteration that is under way.
+fn at_hand(facts: &Facts, phase: &Phase, event: &Event) -> Result<(), Illegal> {
+    let fits = match event {
+        Event::TreeObserved(observed) => observed.iteration == facts.iteration,
+        Event::Interrupted(interrupted) => {
+            (interrupted.iteration, interrupted.phase) == (facts.iteration, phase.name())
+        }
+        Event::RestoreBegan(began) => began.iteration == facts.iteration,
+        Event::RestoreEnded(ended) => ended.iteration == facts.iteration,
+        Event::Halted(halted) => halted.iteration == facts.iteration,
+        _ => true,
+    };
+    let illegal = |why| Illegal {
+        phase: phase.name(),
+        event: event.name(),
+        why,
+    };
+    fits.then_some(())
+        .ok_or_else(|| illegal("it speaks of another iteration or room than the one under way"))
 }
 
 /// A halt closes any open room; success closes only one that holds its proof.

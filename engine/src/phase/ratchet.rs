@@ -211,8 +211,9 @@ impl Room for Ratchet {
     }
 
     fn apply(mut self, facts: &mut Facts, event: &Event) -> Result<Phase, Illegal> {
+        let here = (self.judged.turn.iteration, self.judged.turn.tree);
         match (&mut self.stage, event) {
-            (Stage::Decide, Event::CandidateAccepted(accepted)) => {
+            (Stage::Decide, Event::CandidateAccepted(accepted)) if (accepted.iteration, accepted.tree) == here => {
                 if self.judged.violation.is_some() {
                     return Err(Self::illegal(event, "a turn with a violation is never accepted"));
                 }
@@ -231,7 +232,9 @@ impl Room for Ratchet {
                     self.stage = Stage::Decide;
                 }
             }
-            (Stage::Decide, Event::CandidateRejected(rejected)) => return Ok(self.put_back(facts, rejected)),
+            (Stage::Decide, Event::CandidateRejected(rejected)) if (rejected.iteration, rejected.tree) == here => {
+                return Ok(self.put_back(facts, rejected));
+            }
             (Stage::Restore { attempt, to }, Event::RestoreBegan(began))
                 if (began.attempt, began.to) == (*attempt, *to) =>
             {

@@ -68,10 +68,14 @@ impl Resample {
     /// Takes a fact about this sample; `reference` is the run that it repeats.
     pub(crate) fn apply(&mut self, facts: &mut Facts, reference: &CheckEnded, event: &Event) -> Result<(), Illegal> {
         match (&self.stage, event) {
-            (Stage::Ask, Event::CheckBegan(began)) if (began.attempt, began.purpose) == self.key() => {
+            (Stage::Ask, Event::CheckBegan(began))
+                if (began.attempt, began.purpose) == self.key() && began.iteration == reference.iteration =>
+            {
                 self.stage = Stage::Running;
             }
-            (Stage::Running, Event::CheckEnded(ended)) if (ended.attempt, ended.purpose) == self.key() => {
+            (Stage::Running, Event::CheckEnded(ended))
+                if (ended.attempt, ended.purpose) == self.key() && ended.iteration == reference.iteration =>
+            {
                 self.stage = match failure(&ended.run, facts) {
                     Some(Failure::Again) => {
                         self.attempt += 1;
