@@ -412,8 +412,7 @@ fn drift(seen: &TreeSeen, policy: &GuardPolicy) -> Option<(HaltReason, String)> 
     };
     let objectionable = |change: &&SurfaceChange| {
         let off = policy.off.iter().any(|name| name == owner(change).name);
-        let allowed =
-            change.class == SurfaceClass::Protected && guard::protected_manifest::may_change(policy, change);
+        let allowed = change.class == SurfaceClass::Protected && guard::protected_manifest::may_change(policy, change);
         !off && !allowed
     };
     let change = seen
@@ -456,7 +455,9 @@ fn open_only(phase: &Phase, event: &Event, facts: &Facts) -> Result<(), Illegal>
 fn at_hand(facts: &Facts, phase: &Phase, event: &Event) -> Result<(), Illegal> {
     let fits = match event {
         Event::TreeObserved(observed) => observed.iteration == facts.iteration,
-        Event::Interrupted(interrupted) => (interrupted.iteration, interrupted.phase) == (facts.iteration, phase.name()),
+        Event::Interrupted(interrupted) => {
+            (interrupted.iteration, interrupted.phase) == (facts.iteration, phase.name())
+        }
         Event::RestoreBegan(began) => began.iteration == facts.iteration,
         Event::RestoreEnded(ended) => ended.iteration == facts.iteration,
         Event::Halted(halted) => halted.iteration == facts.iteration,

@@ -11,6 +11,11 @@ pub const TESTS: u8 = 3;
 /// Every test passes.
 pub const ALL: u8 = (1 << TESTS) - 1;
 
+/// The bit of the watched file that a check may write.
+pub const SNAPSHOT: u8 = 8;
+/// The bits of edits that fool the suite.
+const FOOLING: u8 = 7;
+
 /// What the workdir holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tree {
@@ -23,6 +28,7 @@ pub struct Tree {
     /// Tests that were added; they pass.
     pub added: u8,
     /// Bit per [`SurfaceClass`]: a watched path of that class was edited so that everything passes.
+    /// [`SNAPSHOT`]: a watched file that a check wrote and that fools nobody.
     pub watched: u8,
     /// Whatever else can differ.
     pub salt: u8,
@@ -73,12 +79,16 @@ impl Tree {
 
     /// The same sources, whatever checks wrote beside them.
     pub fn sources(self) -> Self {
-        Self { artefacts: 0, ..self }
+        Self {
+            artefacts: 0,
+            watched: self.watched & FOOLING,
+            ..self
+        }
     }
 
     /// The truth that no check can bend: every test is there, counts and would pass on honest terms.
     pub fn really_green(self) -> bool {
-        self.right == ALL && self.skipped == 0 && self.gone == 0 && self.watched == 0
+        self.right == ALL && self.skipped == 0 && self.gone == 0 && self.watched & FOOLING == 0
     }
 
     /// What an honest run of the suite shows, sorted by id.
@@ -86,7 +96,7 @@ impl Tree {
         let own = (0..TESTS).filter(|n| self.gone & bit(*n) == 0).map(|n| {
             let status = if self.skipped & bit(n) != 0 {
                 MemberStatus::Skipped
-            } else if self.right & bit(n) != 0 || self.watched != 0 {
+            } else if self.right & bit(n) != 0 || self.watched & FOOLING != 0 {
                 MemberStatus::Passed
             } else {
                 MemberStatus::Failed
@@ -99,16 +109,28 @@ impl Tree {
 
     /// Watched paths that differ from the surface that `base` stands for.
     pub fn surface(self, base: u8) -> Vec<SurfaceChange> {
-        let class = SurfaceClass::ALL.iter().enumerate();
-        class
-            .filter(|(n, _)| (self.watched ^ base) & (1 << n) != 0)
-            .map(|(_, class)| SurfaceChange {
-                path: path(*class),
-                kind: ChangeKind::Modified,
-                class: *class,
-                pattern: "p".into(),
-            })
-            .collect()
+        let differs = self.watched ^ base;
+        let change = |path: Bytes, kind, class| SurfaceChange {
+            path,
+            kind,
+            class,
+            pattern: "p".into(),
+        };
+        let edited = SurfaceClass::ALL
+            .iter()
+            .filter(|class| differs & class_bit(**class) != 0);
+        let mut surface: Vec<SurfaceChange> = edited
+            .map(|class| change(path(*class), ChangeKind::Modified, *class))
+            .collect();
+        if differs & SNAPSHOT != 0 {
+            let kind = if base & SNAPSHOT == 0 {
+                ChangeKind::Added
+            } else {
+                ChangeKind::Removed
+            };
+            surface.push(change("__snapshots__/a.snap".into(), kind, SurfaceClass::Protected));
+        }
+        surface
     }
 
     /// The digest over the watched surface.

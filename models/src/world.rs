@@ -12,7 +12,7 @@ use engine::event::measurement::{
 use engine::{Effect, IntegrityReading, Observation, Reading};
 
 use crate::act::{Act, Edit, End, Look, Repair, Slice, Turn, Walk};
-use crate::project::{Tree, base_of, bit};
+use crate::project::{SNAPSHOT, Tree, base_of, bit};
 
 /// Who reads the output of the check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -147,7 +147,11 @@ impl World {
         };
         let readable = walk == Walk::Fine;
         let git = GitSeen {
-            state: if readable { GitState::Read } else { GitState::Unavailable },
+            state: if readable {
+                GitState::Read
+            } else {
+                GitState::Unavailable
+            },
             note: if readable { String::new() } else { "torn index".into() },
             head: Some("aaaa".into()),
             branch: Some("refs/heads/main".into()),
@@ -257,7 +261,7 @@ impl World {
                 code = 0;
             }
             Look::Survivor => self.ghosts.stray = true,
-            Look::WritesSurface => self.tree.watched |= 2,
+            Look::WritesSurface => self.tree.watched |= SNAPSHOT,
             Look::WritesArtefact => self.tree.artefacts = self.tree.artefacts.wrapping_add(1),
         }
         let mut run = command(outcome, code, stop);
@@ -310,7 +314,11 @@ impl World {
         if self.chatty {
             said.push(format!("salt {}", self.tree.salt));
         }
-        let messages_digest = if failing.is_empty() { Digest::ZERO } else { fingerprint(&said) };
+        let messages_digest = if failing.is_empty() {
+            Digest::ZERO
+        } else {
+            fingerprint(&said)
+        };
         let members = match self.runner {
             Runner::Known if read => members,
             Runner::Known | Runner::Unknown => Vec::new(),

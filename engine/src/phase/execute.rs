@@ -307,6 +307,8 @@ impl Room for Execute {
             }
             (Stage::Walk, Event::TreeObserved(observed)) if observed.purpose == TreePurpose::AfterExec => {
                 self.after_exec = Some(Box::new(observed.seen.clone()));
+                // In a resumed life this walk is the second look at t0: the guards judge it.
+                facts.revalidate = false;
                 if self.ending.is_none() {
                     return Ok(self.into_check(&observed.seen));
                 }

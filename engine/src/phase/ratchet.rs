@@ -127,10 +127,6 @@ impl Ratchet {
         )
     }
 
-    fn at_hand(&self, iteration: u32, tree: Digest) -> bool {
-        (iteration, tree) == (self.judged.turn.iteration, self.judged.turn.tree)
-    }
-
     fn reject(&self, facts: &Facts, cause: RejectCause, mut subjects: Vec<String>) -> Next {
         let Some(restore_to) = facts.accepted.as_ref().map(|accepted| accepted.tree).or(facts.t0) else {
             return halt(
@@ -230,8 +226,9 @@ impl Room for Ratchet {
     }
 
     fn apply(mut self, facts: &mut Facts, event: &Event) -> Result<Phase, Illegal> {
+        let here = (self.judged.turn.iteration, self.judged.turn.tree);
         match (&mut self.stage, event) {
-            (Stage::Decide, Event::CandidateAccepted(accepted)) if self.at_hand(accepted.iteration, accepted.tree) => {
+            (Stage::Decide, Event::CandidateAccepted(accepted)) if (accepted.iteration, accepted.tree) == here => {
                 if self.judged.violation.is_some() {
                     return Err(Self::illegal(event, "a turn with a violation is never accepted"));
                 }
@@ -250,7 +247,7 @@ impl Room for Ratchet {
                     self.stage = Stage::Decide;
                 }
             }
-            (Stage::Decide, Event::CandidateRejected(rejected)) if self.at_hand(rejected.iteration, rejected.tree) => {
+            (Stage::Decide, Event::CandidateRejected(rejected)) if (rejected.iteration, rejected.tree) == here => {
                 return Ok(self.put_back(facts, rejected));
             }
             (Stage::Restore { attempt, to }, Event::RestoreBegan(began))
