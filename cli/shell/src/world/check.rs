@@ -51,8 +51,6 @@ fn detection(workdir: &Path, check: &Command) -> Detection {
         bytes.truncate(LOOK_BYTES);
         Some(String::from_utf8_lossy(&bytes).into_owned())
     };
-    let entries = fs::read_dir(workdir).into_iter().flatten().flatten();
-    let root_files: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
     let makefile = ["GNUmakefile", "makefile", "Makefile", "justfile", "Justfile"].iter().find_map(|name| text(name));
     let command = check.display();
     let scripts = command
@@ -60,7 +58,7 @@ fn detection(workdir: &Path, check: &Command) -> Detection {
         .filter(|word| !word.is_empty() && workdir.join(word).is_file())
         .filter_map(|word| Some((word.trim_start_matches("./").to_string(), text(word)?)))
         .collect();
-    Detection { command, root_files, makefile, package_json: text("package.json"), scripts }
+    Detection { command, makefile, package_json: text("package.json"), scripts }
 }
 
 /// A file that the check writes, before and after.
