@@ -172,6 +172,7 @@ fn nothing_that_the_repository_configures_is_executed() {
     let trap = trap.to_str().unwrap();
     let head = place.git(&["rev-parse", "HEAD"]);
     place.write(".gitattributes", "* filter=trap diff=trap\n");
+    place.write(".git/info/attributes", "* filter=trap diff=trap\n");
     for key in [
         "core.fsmonitor",
         "core.pager",
