@@ -261,7 +261,6 @@ pub(crate) fn look_beneath(
 mod tests {
     use std::path::Path;
 
-    use super::*;
     use crate::tree::{Options, Tree, cache};
 
     fn open(dir: &Path, load_cache: bool) -> Tree {
