@@ -172,6 +172,7 @@ fn nothing_that_the_repository_configures_is_executed() {
     let trap = trap.to_str().unwrap();
     let head = place.git(&["rev-parse", "HEAD"]);
     place.write(".gitattributes", "* filter=trap diff=trap\n");
+    place.write(".git/info/attributes", "* filter=trap diff=trap\n");
     for key in [
         "core.fsmonitor",
         "core.pager",
@@ -318,4 +319,17 @@ fn a_git_that_does_not_end_is_killed_with_what_it_started() {
             limit_ms: 300
         }
     );
+}
+
+#[test]
+fn a_repository_that_belongs_to_somebody_else_is_seen_all_the_same() {
+    let place = Place::repository();
+    for path in [".", ".git", ".git/config"] {
+        if std::os::unix::fs::chown(place.at(path), Some(54_321), None).is_err() {
+            // Only a privileged user can set this up.
+            return;
+        }
+    }
+    let mut tree = place.open();
+    assert_eq!(tree.scan().unwrap().files, 3);
 }

@@ -256,6 +256,44 @@ fn a_restore_stopped_at_any_file_is_completed_by_the_next_one() {
 }
 
 #[test]
+fn a_file_written_while_it_is_about_to_be_overwritten_or_deleted_is_not_lost() {
+    let place = rich();
+    let mut tree = place.open();
+    let target = tree.snapshot().unwrap().id;
+    for victim in ["kept.txt", "added"] {
+        place.write(victim, "agent\n");
+        let stopped = tree.restore_while(target, &mut |path| {
+            if path == victim.as_bytes() {
+                place.write(victim, "somebody else, just now\n");
+            }
+            ControlFlow::Continue(())
+        });
+        assert_eq!(
+            stopped,
+            Err(TreeError::Changing {
+                paths: vec![victim.into()]
+            })
+        );
+        assert_eq!(place.text(victim), "somebody else, just now\n");
+        tree.restore(target).unwrap();
+    }
+}
+
+#[test]
+fn two_names_of_one_inode_are_both_put_back() {
+    let place = rich();
+    let before = everything(&place.work);
+    let mut tree = place.open();
+    let target = tree.snapshot().unwrap().id;
+    place.write("kept.txt", "spoiled\n");
+    place.remove("private");
+    std::fs::hard_link(place.at("kept.txt"), place.at("private")).unwrap();
+    std::fs::hard_link(place.at("kept.txt"), place.at("third")).unwrap();
+    tree.restore(target).unwrap();
+    assert_eq!(everything(&place.work), before);
+}
+
+#[test]
 fn what_a_killed_restore_left_behind_is_cleared_by_the_next_one() {
     let place = rich();
     let before = everything(&place.work);
@@ -341,6 +379,14 @@ fn a_file_over_the_cap_is_named_when_it_is_needed_and_kept_when_it_is_in_the_way
         std::fs::read(&done.aside[0]).unwrap(),
         vec![2u8; 6000],
         "not storable, so moved"
+    );
+    place.write("added", vec![3u8; 7000]);
+    let done = tree.restore(seen.id).unwrap();
+    assert!(!place.exists("added"));
+    assert_eq!(
+        std::fs::read(&done.aside[0]).unwrap(),
+        vec![3u8; 7000],
+        "moved, not deleted"
     );
     place.remove("huge");
     place.write("src/lib.rs", "agent\n");
