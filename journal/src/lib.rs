@@ -42,6 +42,7 @@ pub mod checkpoint;
 pub mod codec;
 mod error;
 pub mod frame;
+mod inspect;
 pub mod keys;
 mod lock;
 pub mod merkle;
