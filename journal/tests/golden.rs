@@ -61,7 +61,7 @@ fn sample(shape: &mut &str, n: &mut u64, out: &mut String) {
             let end = shape.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(shape.len());
             let (word, rest) = shape.split_at(end);
             out.push_str(&match word {
-                "bool" => (*n % 2 == 0).to_string(),
+                "bool" => n.is_multiple_of(2).to_string(),
                 "u8" => (*n % 256).to_string(),
                 "u16" | "u32" | "u64" => (*n * 1_001 % 65_536).to_string(),
                 "i32" | "i64" => format!("-{n}"),
