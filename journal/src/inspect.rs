@@ -12,7 +12,7 @@ use crate::codec::{Encoder, kind_name};
 use crate::error::{Code, Defect, Error, Result};
 use crate::frame::Frame;
 use crate::recover::{Tail, judge, read_segment, sealed_defect};
-use crate::scan::{Scan, agrees};
+use crate::scan::{Scan, agrees, may_skip};
 use crate::segment::Header;
 use crate::store::Store;
 
@@ -114,6 +114,7 @@ fn payloads(
     while let Some((frame, after)) = Frame::parse(rest) {
         let declared = |row: &crate::codec::Row| row.kind == frame.kind && row.version == frame.version;
         let checked = match header.table.iter().any(declared) {
+            true if may_skip(&frame) => Ok(()),
             true => agrees(&frame, encoder).map(|_| ()),
             false => Err((
                 Code::SchemaTable,

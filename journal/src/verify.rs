@@ -20,6 +20,7 @@ use crate::frame::Frame;
 use crate::inspect::{Inspected, side_by_side};
 use crate::merkle::Peaks;
 use crate::recover::{defect_in, known_shapes, segments};
+use crate::scan::may_skip;
 use crate::segment::{Header, file_name, number_in};
 use crate::store::{Store, about};
 
@@ -135,7 +136,7 @@ impl Examination<'_, '_> {
     /// Segments that stand under each other's names. Looked at before anything is read in order,
     /// because in order a swapped segment looks like every kind of damage at once.
     fn arrangement(&self) -> Result<()> {
-        let names = about(self.store.list(), "list", &self.store.place())?;
+        let names = about(self.store, self.store.list(), "list", "")?;
         let mut holders = BTreeMap::<u32, u32>::new();
         let mut misnamed = None;
         let mut numbers: Vec<u32> = names.iter().filter_map(|name| number_in(name)).collect();
@@ -143,7 +144,7 @@ impl Examination<'_, '_> {
         for number in numbers {
             let mut block = vec![0; crate::batch::BLOCK];
             let name = file_name(number);
-            let got = about(self.store.read_at(&name, 0, &mut block), "read", &name)?;
+            let got = about(self.store, self.store.read_at(&name, 0, &mut block), "read", &name)?;
             let Ok(header) = Header::parse(&block[..got]) else {
                 continue;
             };
@@ -197,7 +198,9 @@ impl Examination<'_, '_> {
 
     fn event(&mut self, frame: &Frame<'_>, leaf: Digest, header: &Header, at: usize) -> Result<()> {
         let seq = self.verdict.head.size;
-        if let Some(legality) = &mut self.legality {
+        if let Some(legality) = &mut self.legality
+            && !may_skip(frame)
+        {
             let lawful = match Event::decode(frame.kind, frame.version, frame.payload) {
                 Ok(event) => legality(seq, &event).map_err(|why| (Code::Illegal, why)),
                 Err(error) => Err((Code::Payload, error.to_string())),
