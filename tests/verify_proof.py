@@ -7,7 +7,8 @@ Needs the PyPI package `blake3`. With KEY.pub, the checkpoint that signs the roo
 which needs `cryptography`. Prints one line and exits 0 when the proof holds, 1 when it does not.
 
 What is proven: the event, byte for byte as it stands in PROOF.json, is number `seq` in a journal whose
-first `size` events have the Merkle root `root`. Only the signature says who vouches for that root.
+first `size` events have the Merkle root `root`. Only the signature says who vouches for that root
+and for that size: one path can fit trees of neighbouring sizes.
 The digest of the binary payload is taken as recorded; the JSON digest beside it is computed here.
 """
 import base64

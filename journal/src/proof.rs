@@ -2,7 +2,8 @@
 //! else to be checked.
 //!
 //! It holds the event, what else went into its leaf, the audit path (RFC 6962, bottom up) to the Merkle
-//! root, and the signed checkpoint that covers the root when there is one.
+//! root, and the signed checkpoint that covers the root when there is one. Without the checkpoint the
+//! root and the size are only claimed: one path can fit trees of neighbouring sizes.
 
 use engine::event::Event;
 use engine::event::id::Digest;

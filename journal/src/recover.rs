@@ -183,16 +183,12 @@ fn broken(before: &[Header], segment: u32, code: Code, why: String) -> Defect {
 /// Reads a segment file and compares its length with its header.
 pub(crate) fn read_segment(store: &dyn Store, header: &Header, buffer: &mut Vec<u8>) -> Result<()> {
     let name = segment::file_name(header.number);
-    read_whole(store, &name, buffer)?;
-    if buffer.len() as u64 != header.size_bytes {
-        let why = format!(
-            "the file has {} bytes and should have {}",
-            buffer.len(),
-            header.size_bytes
-        );
+    let length = about(store, store.len(&name), "measure", &name)?;
+    if length != header.size_bytes {
+        let why = format!("the file has {length} bytes and should have {}", header.size_bytes);
         return Err(defect_in(header, Code::SegmentHeader, why).into());
     }
-    Ok(())
+    read_whole(store, &name, buffer)
 }
 
 pub(crate) fn defect_in(header: &Header, code: Code, why: String) -> Defect {

@@ -331,7 +331,8 @@ pub(crate) fn quick(bytes: &[u8], next: &Header, bodies: &mut Vec<Range<usize>>)
     }
     digest.update(&packed);
     let leads = at > BLOCK;
-    let (head, ordinal) = (digest_at(&bytes[last..], 72), u64_at(&bytes[last..], 24));
+    let last = bytes.get(last..).unwrap_or_default();
+    let (head, ordinal) = (digest_at(last, 72), u64_at(last, 24));
     let linked = !leads || (head == next.head.leaf && ordinal + 1 == next.first_batch);
     linked && finish(&digest) == next.previous
 }

@@ -194,3 +194,33 @@ fn a_proof_from_a_hundred_thousand_events_is_at_most_a_kilobyte_and_a_half_longe
     assert!(beside <= 1_536, "{beside} bytes");
     proof::check(&text, Some(&Keys::from_seed(&[1; 32]).public())).unwrap();
 }
+
+/// Needs `python3` with the package `blake3`; where that is missing, there is nothing to ask.
+#[test]
+fn a_verifier_that_shares_no_code_accepts_the_proof_and_refuses_an_altered_one() {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/verify_proof.py");
+    let python = std::env::var_os("PYTHON").unwrap_or_else(|| "python3".into());
+    let run = |arguments: &[&std::ffi::OsStr]| {
+        let output = std::process::Command::new(&python).args(arguments).output();
+        output.is_ok_and(|output| output.status.success())
+    };
+    if !run(&["-c".as_ref(), "import blake3".as_ref()]) {
+        return;
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    let path = scratch.path().join("proof.json");
+    let store = journal(37);
+    for seq in [0, 17, 36] {
+        let text = proof::prove(&reader(&store).unwrap(), seq).unwrap().text().unwrap();
+        fs::write(&path, &text).unwrap();
+        assert!(run(&[script.as_os_str(), path.as_os_str()]), "event {seq}");
+        for (from, to) in [
+            (r#""iteration":"#, r#""iteration":1"#),
+            (r#""previous":""#, r#""previous":"0"#),
+            (r#""flags":1"#, r#""flags":0"#),
+        ] {
+            fs::write(&path, text.replacen(from, to, 1)).unwrap();
+            assert!(!run(&[script.as_os_str(), path.as_os_str()]), "event {seq}, {to}");
+        }
+    }
+}
