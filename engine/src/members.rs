@@ -60,6 +60,15 @@ impl Members {
         }
     }
 
+    /// Takes over every status of `newer` and keeps what `newer` does not name.
+    pub(crate) fn cover(&mut self, newer: &Self) {
+        let fresh = |(id, status): &(&String, MemberStatus)| self.status(id) != Some(*status);
+        let missing: Vec<(String, MemberStatus)> = newer.iter().filter(fresh).map(|(id, s)| (id.clone(), s)).collect();
+        if !missing.is_empty() {
+            Rc::make_mut(&mut self.0).extend(missing);
+        }
+    }
+
     pub fn len(&self) -> usize {
         self.0.len()
     }

@@ -19,7 +19,7 @@ use crate::event::iteration::{CandidateAccepted, CandidateRejected, CheckPurpose
 use crate::event::measurement::ReportState;
 use crate::event::policy::OnViolation;
 use crate::facts::{Accepted, Facts};
-use crate::members::{IdSet, is_pseudo};
+use crate::members::{IdSet, Members, is_pseudo};
 use crate::state::FAILURES_CMD;
 
 /// Members named in a rejection; the rest is counted.
@@ -167,7 +167,7 @@ impl Ratchet {
             tree: accepted.tree,
             passing: self.judged.passing.clone(),
             failing: self.judged.failing.clone(),
-            statuses: facts.members.clone(),
+            statuses: remembered(facts),
         }));
         facts.told = String::new();
         Phase::Progress(Progress::new(self.judged, false, self.rechecked))
@@ -196,6 +196,15 @@ impl Ratchet {
         };
         Phase::Ratchet(self)
     }
+}
+
+/// The accepted statuses. A member that a red run did not name keeps the one it had: a collection crash
+/// must not make anybody forget that a test once counted.
+fn remembered(facts: &Facts) -> Members {
+    let before = facts.accepted.as_ref().map(|accepted| accepted.statuses.clone());
+    let mut statuses = before.unwrap_or_default();
+    statuses.cover(&facts.members);
+    statuses
 }
 
 fn count(set: &IdSet) -> u64 {

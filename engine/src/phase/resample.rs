@@ -19,7 +19,7 @@ use crate::facts::Facts;
 enum Stage {
     Ask,
     Running,
-    Agreed,
+    Agreed(alloc::rc::Rc<CheckEnded>),
     Disagreed(String),
     Failed(alloc::rc::Rc<CheckEnded>),
 }
@@ -42,7 +42,15 @@ impl Resample {
     }
 
     pub(crate) fn agreed(&self) -> bool {
-        self.stage == Stage::Agreed
+        matches!(self.stage, Stage::Agreed(_))
+    }
+
+    /// The confirming run of a green check, once it agreed.
+    pub(crate) fn confirmation(&self) -> Option<&alloc::rc::Rc<CheckEnded>> {
+        match &self.stage {
+            Stage::Agreed(check) if self.purpose == CheckPurpose::Confirmation => Some(check),
+            _ => None,
+        }
     }
 
     pub(crate) fn awaiting(&self) -> Option<u32> {
@@ -59,7 +67,7 @@ impl Resample {
                 time_left_ms: facts.time_left_ms(),
             })),
             Stage::Running => Some(Next::Await),
-            Stage::Agreed => None,
+            Stage::Agreed(_) => None,
             Stage::Disagreed(detail) => Some(halt(facts, HaltReason::CheckFlaky, self.purpose.label(), detail)),
             Stage::Failed(check) => failure(&check.run, facts).and_then(|f| halt_for(&f, facts)),
         }
@@ -112,7 +120,7 @@ fn compare(facts: &mut Facts, reference: &CheckEnded, sample: &CheckEnded) -> St
     let same_exit = reference.run.exited() == sample.run.exited();
     let same_members = reference.measurement.members_digest == sample.measurement.members_digest;
     if same_exit && same_members {
-        return Stage::Agreed;
+        return Stage::Agreed(alloc::rc::Rc::new(sample.clone()));
     }
     facts.determinism.disagreements += 1;
     let exit = |check: &CheckEnded| {
