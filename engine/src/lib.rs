@@ -36,6 +36,7 @@
 //! ```
 #![no_std]
 #![forbid(unsafe_code)]
+#![warn(clippy::float_arithmetic, clippy::wildcard_enum_match_arm)]
 
 extern crate alloc;
 // The generators that `arbitrary` derives keep their recursion count in a thread-local.
