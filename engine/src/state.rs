@@ -572,7 +572,9 @@ fn ledger(facts: &mut Facts, event: &Event) -> bool {
             }
         }
         Event::Acked(acked) => {
-            facts.people.unread = 0;
+            let through = acked.through_iteration;
+            facts.people.unread_iterations.retain(|iteration| *iteration > through);
+            facts.people.unread = u32::try_from(facts.people.unread_iterations.len()).unwrap_or(u32::MAX);
             facts.people.escalated = None;
             facts.people.acked_by = Some(acked.reviewer.clone());
         }

@@ -238,7 +238,15 @@ struct Life {
 impl Life {
     fn live(self, state: State, mut ledger: Ledger<'_>) -> Result<Finished, RunError> {
         let workdir = PathBuf::from(std::ffi::OsStr::new("")).join(self.workdir(&state));
-        let mut tree = Tree::open(&workdir, self.state_dir.path(), Options::default())?;
+        let mut tree = Tree::open(
+            &workdir,
+            self.state_dir.path(),
+            Options {
+                // Whoever ran before could write to the state directory.
+                load_cache: false,
+                ..Options::default()
+            },
+        )?;
         if let Some(t0) = state.facts.t0 {
             tree.pin(TreeId(t0.0))?;
         }

@@ -42,7 +42,11 @@ impl Converged {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Ending {
     Converged(Converged),
-    Alarm { reason: HaltReason, detail: String },
+    Alarm {
+        reason: HaltReason,
+        cause: String,
+        detail: String,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -102,7 +106,7 @@ impl Room for Checkpoint {
                 let detail = alloc::format!("it passed at iteration {} {when}", proof.iteration);
                 halt(facts, HaltReason::SuccessConditionMet, "check_passed", &detail)
             }
-            Some(Ending::Alarm { reason, detail }) => halt(facts, *reason, "detector", detail),
+            Some(Ending::Alarm { reason, cause, detail }) => halt(facts, *reason, cause, detail),
             None => Next::Await,
         }
     }

@@ -10,7 +10,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::progress::Progress;
-use super::{Illegal, Judged, Phase, Resample, Room, halt};
+use super::{Illegal, Judged, Objection, Phase, Resample, Room, halt};
 use crate::effect::{Effect, Next};
 use crate::event::Event;
 use crate::event::halt::HaltReason;
@@ -70,11 +70,11 @@ impl Ratchet {
             return halt(
                 facts,
                 HaltReason::ObjectiveUnverified,
-                "failures_collector_failed",
+                "failures_cmd",
                 &detail,
             );
         }
-        if let Some((reason, detail)) = &judged.violation {
+        if let Some(Objection { reason, guard, detail }) = &judged.violation {
             let guards = &facts.policy().guards;
             let give_up = guards.on_violation == OnViolation::Halt
                 || facts.violations >= guards.violations_max
@@ -88,7 +88,7 @@ impl Ratchet {
                 } else {
                     detail.clone()
                 };
-                return halt(facts, *reason, "guard", &detail);
+                return halt(facts, *reason, guard, &detail);
             }
             return self.reject(facts, RejectCause::Violation, [detail.clone()].into());
         }
@@ -154,6 +154,7 @@ impl Ratchet {
     fn accept(self, facts: &mut Facts, accepted: &CandidateAccepted) -> Phase {
         if accepted.changed {
             facts.people.unread += 1;
+            facts.people.unread_iterations.push(accepted.iteration);
         }
         // A container counts while it fails; its absence means nothing.
         facts

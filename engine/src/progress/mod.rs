@@ -93,6 +93,8 @@ impl History {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Alarm {
     pub reason: HaltReason,
+    /// Finer than the reason (SPEC 4.2.1).
+    pub cause: &'static str,
     pub detail: String,
     /// A flaky check could have caused it: recheck at the same tree first.
     pub recheck: bool,
