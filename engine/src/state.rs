@@ -57,6 +57,10 @@ impl State {
     }
 
     /// The state after the first event of a journal.
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "nothing else opens a journal, now or later"
+    )]
     pub fn first(event: &Event) -> Result<Self, Illegal> {
         match event {
             Event::RunOpened(opened) => Ok(Self::open(opened.clone())),
@@ -354,6 +358,10 @@ impl State {
         let Self { mut facts, phase } = self;
         at_hand(&facts, &phase, event)?;
         stamp(&mut facts, event);
+        #[expect(
+            clippy::wildcard_enum_match_arm,
+            reason = "every other fact goes to the room, which judges it"
+        )]
         let phase = match event {
             Event::Halted(halted) => halt(&mut facts, phase, event, halted)?,
             Event::Suspended(suspended) => {
@@ -453,6 +461,10 @@ fn open_only(phase: &Phase, event: &Event, facts: &Facts) -> Result<(), Illegal>
 
 /// A walk, an interruption and a restore speak of the iteration that is under way.
 fn at_hand(facts: &Facts, phase: &Phase, event: &Event) -> Result<(), Illegal> {
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "other facts name no iteration, or their room checks it"
+    )]
     let fits = match event {
         Event::TreeObserved(observed) => observed.iteration == facts.iteration,
         Event::Interrupted(interrupted) => {
@@ -476,9 +488,10 @@ fn at_hand(facts: &Facts, phase: &Phase, event: &Event) -> Result<(), Illegal> {
 fn halt(facts: &mut Facts, phase: Phase, event: &Event, halted: &Halted) -> Result<Phase, Illegal> {
     open_only(&phase, event, facts)?;
     if halted.reason == HaltReason::SuccessConditionMet {
-        let proof = match &phase {
-            Phase::Checkpoint(room) => room.converged(),
-            _ => None,
+        let proof = if let Phase::Checkpoint(room) = &phase {
+            room.converged()
+        } else {
+            None
         };
         if proof.is_none() {
             let why = "success needs cleared guards and a green check of the same iteration and tree";
@@ -494,6 +507,10 @@ fn halt(facts: &mut Facts, phase: Phase, event: &Event, halted: &Halted) -> Resu
 }
 
 /// Time and measurements that every room relies on, folded in one place.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "facts without a time or a measurement are not folded here"
+)]
 fn stamp(facts: &mut Facts, event: &Event) {
     match event {
         Event::TreeObserved(observed) => {
@@ -520,6 +537,10 @@ fn stamp(facts: &mut Facts, event: &Event) {
 }
 
 /// Facts of ledgers: money, people, probes, zones. They move no room. True when the event is one.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "every other fact moves a room, which judges it"
+)]
 fn ledger(facts: &mut Facts, event: &Event) -> bool {
     match event {
         Event::Amended(amended) => {

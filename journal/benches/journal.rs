@@ -92,6 +92,7 @@ impl Floor {
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "a bench measures time")]
 fn timed(mut action: impl FnMut()) -> Duration {
     let start = Instant::now();
     action();

@@ -183,8 +183,10 @@ mod tests {
 
     #[test]
     fn a_missing_program_has_no_digest() {
-        let mut policy = Policy::default();
-        policy.exec = Command::shell("no-such-program-here --now");
+        let mut policy = Policy {
+            exec: Command::shell("no-such-program-here --now"),
+            ..Policy::default()
+        };
         policy.oracle.check = Command { words: ["sh".into(), "-c".into()].into(), shell: false };
         let env = [("PATH".into(), "/usr/bin:/bin".into())];
         let found = resolve_programs(&policy, Path::new("/"), &env);
