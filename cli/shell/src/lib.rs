@@ -8,5 +8,7 @@ pub mod oracle;
 pub mod paths;
 pub mod process;
 pub mod project;
+pub mod record;
+pub mod replay;
 pub mod session;
 pub mod tree;
