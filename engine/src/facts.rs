@@ -2,6 +2,7 @@
 
 use alloc::rc::Rc;
 use alloc::string::{String, ToString};
+use alloc::vec::Vec;
 
 use crate::event::halt::HaltReason;
 use crate::event::id::{Digest, Stamp};
@@ -12,7 +13,7 @@ use crate::members::{IdSet, Members};
 use crate::progress::{Alarm, History};
 
 /// The accepted line: the last tree that the ratchet took.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Accepted {
     pub iteration: u32,
     pub tree: Digest,
@@ -22,14 +23,14 @@ pub struct Accepted {
 }
 
 /// Samples of the check at an unchanged tree.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Determinism {
     pub samples: u32,
     pub disagreements: u32,
 }
 
 /// Money as it was booked.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Spend {
     pub microusd: u64,
     pub calls: u64,
@@ -49,16 +50,18 @@ impl Spend {
 }
 
 /// A person's part.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct People {
     /// Accepted changes that nobody has acknowledged.
     pub unread: u32,
+    /// The iterations whose accepted changes are unread.
+    pub unread_iterations: Vec<u32>,
     pub escalated: Option<HaltReason>,
     pub acked_by: Option<String>,
 }
 
 /// Everything that outlives a phase.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Facts {
     pub opened: Rc<RunOpened>,
     /// The limits in force: the contract's, as amended.
@@ -82,7 +85,9 @@ pub struct Facts {
     pub members: Members,
     /// Members of t0 and of everything accepted since: it only grows.
     pub universe: IdSet,
-    /// Identities the integrity command has ever listed.
+    /// Guards that were active at t0: none of them may stop applying later (SPEC 5.1.3).
+    pub active_guards: Vec<String>,
+    /// Identities that the integrity command listed in accepted turns: it only grows.
     pub integrity: IdSet,
     pub accepted: Option<Rc<Accepted>>,
     pub last_check: Option<Rc<CheckEnded>>,
@@ -123,6 +128,7 @@ impl Facts {
             branch: None,
             members: Members::default(),
             universe: IdSet::default(),
+            active_guards: Vec::new(),
             integrity: IdSet::default(),
             accepted: None,
             last_check: None,

@@ -50,6 +50,7 @@ mod members;
 pub mod pattern;
 pub mod phase;
 pub mod progress;
+mod rederive;
 pub mod report;
 mod state;
 
@@ -57,6 +58,7 @@ pub use effect::{ContextRequest, Effect, IntegrityReading, Next, Observation, Re
 pub use facts::{Accepted, Determinism, Facts, People, Spend};
 pub use members::{CHECK, IdSet, Members};
 pub use phase::{Illegal, Phase, open::objection};
+pub use rederive::{Divergence, rederive};
 pub use state::{FAILURES_CMD, State};
 
 /// Version of the engine that makes the decisions of a journal.

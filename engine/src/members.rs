@@ -15,12 +15,12 @@ use crate::event::measurement::{MemberChange, MemberStatus};
 pub const CHECK: &str = "(check)";
 
 /// Ids in round brackets stand for containers and for the check itself: never part of the universe.
-pub fn is_pseudo(id: &str) -> bool {
+pub(crate) fn is_pseudo(id: &str) -> bool {
     id.starts_with('(')
 }
 
 /// Statuses by member, shared between clones of the state.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Members(Rc<BTreeMap<String, MemberStatus>>);
 
 impl Members {
@@ -57,6 +57,15 @@ impl Members {
             } else {
                 map.insert(change.id.clone(), change.status);
             }
+        }
+    }
+
+    /// Takes over every status of `newer` and keeps what `newer` does not name.
+    pub(crate) fn cover(&mut self, newer: &Self) {
+        let fresh = |(id, status): &(&String, MemberStatus)| self.status(id) != Some(*status);
+        let missing: Vec<(String, MemberStatus)> = newer.iter().filter(fresh).map(|(id, s)| (id.clone(), s)).collect();
+        if !missing.is_empty() {
+            Rc::make_mut(&mut self.0).extend(missing);
         }
     }
 
@@ -100,7 +109,7 @@ impl Members {
 }
 
 /// A shared, sorted set of member ids.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct IdSet(Rc<BTreeSet<String>>);
 
 impl IdSet {

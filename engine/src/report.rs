@@ -286,6 +286,7 @@ mod tests {
             improving: false,
             slope_milli: 0,
             verdict: None,
+            cause: String::new(),
             detail: String::new(),
         };
         let done = Checkpointed {

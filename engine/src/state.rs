@@ -11,14 +11,16 @@ use crate::event::iteration::{
     CheckBegan, CheckEnded, ContextBuilt, ExecuteBegan, ExecuteEnded, RestoreBegan, RestoreEnded, RetryWaited,
     TreeObserved, TreePurpose,
 };
-use crate::event::measurement::{IntegritySet, Measurement, MemberStatus, SurfaceClass, TreeSeen};
+use crate::event::measurement::{IntegritySet, Measurement, MemberStatus, SurfaceChange, SurfaceClass, TreeSeen};
 use crate::event::money::CallStatus;
+use crate::event::policy::GuardPolicy;
 use crate::event::run::{Halted, InterruptCause, Interrupted, Resumed, RunOpened, SuspendCause, Suspended};
 use crate::facts::Facts;
+use crate::guard;
 use crate::phase::{Illegal, Phase, closed, open};
 
 /// The fold of a journal's events.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct State {
     pub facts: Facts,
     pub phase: Phase,
@@ -71,19 +73,18 @@ impl State {
         if self.facts.suspended.is_some() {
             return Next::Stop;
         }
-        // A resumed run looks at t0 again before it pays for another turn (SPEC 3.6).
-        if self.phase.before_work() {
-            if let Some((reason, detail)) = &self.facts.drift {
-                return crate::phase::halt(&self.facts, *reason, "surface_drift", detail);
-            }
-            if self.facts.revalidate {
-                let (iteration, base) = (self.facts.iteration, self.facts.surface);
-                return Next::Perform(Effect::ObserveTree {
-                    iteration,
-                    purpose: TreePurpose::Resume,
-                    base,
-                });
-            }
+        // A resumed run looks at t0 again before it pays for another turn (SPEC 3.6), and at the turn at
+        // hand before the check judges it.
+        if let Some((reason, detail)) = self.facts.drift.as_ref().filter(|_| self.phase.before_work()) {
+            return crate::phase::halt(&self.facts, *reason, "surface_drift", detail);
+        }
+        if self.facts.revalidate && (self.phase.before_work() || self.phase.before_check()) {
+            let (iteration, base) = (self.facts.iteration, self.facts.surface);
+            return Next::Perform(Effect::ObserveTree {
+                iteration,
+                purpose: TreePurpose::Resume,
+                base,
+            });
         }
         self.phase.next(&self.facts)
     }
@@ -351,6 +352,7 @@ impl State {
     /// Takes one fact, or says that it does not belong here. Judges order, never merit.
     pub fn apply(self, event: &Event) -> Result<Self, Illegal> {
         let Self { mut facts, phase } = self;
+        at_hand(&facts, &phase, event)?;
         stamp(&mut facts, event);
         let phase = match event {
             Event::Halted(halted) => halt(&mut facts, phase, event, halted)?,
@@ -370,8 +372,8 @@ impl State {
             }
             Event::TreeObserved(observed) if observed.purpose == TreePurpose::Resume => {
                 open_only(&phase, event, &facts)?;
-                if !facts.revalidate {
-                    let why = "only a resumed run looks at t0 again";
+                if !facts.revalidate || !(phase.before_work() || phase.before_check()) {
+                    let why = "only a resumed run looks again, and before it works or checks";
                     return Err(Illegal {
                         phase: phase.name(),
                         event: event.name(),
@@ -379,9 +381,17 @@ impl State {
                     });
                 }
                 facts.revalidate = false;
-                facts.drift = drift(&observed.seen);
+                if let Phase::Check(room) = phase {
+                    return Ok(Self {
+                        facts,
+                        phase: Phase::Check(room.seen_again(&observed.seen)),
+                    });
+                }
+                facts.drift = drift(&observed.seen, &facts.policy().guards);
                 phase
             }
+            // A governor may have been stopped with a command under way: the next life answers that first.
+            Event::Interrupted(_) if facts.suspended.is_some() => phase.apply(&mut facts, event)?,
             _ if ledger(&mut facts, event) => phase,
             _ => {
                 open_only(&phase, event, &facts)?;
@@ -392,16 +402,25 @@ impl State {
     }
 }
 
-/// The watched path that differs from t0, if any, before a resumed run goes on.
-fn drift(seen: &TreeSeen) -> Option<(HaltReason, String)> {
+/// The watched path that differs from t0, if any, before a resumed run goes on. What the contract lets
+/// the agent change, or leaves unguarded, is no drift.
+fn drift(seen: &TreeSeen, policy: &GuardPolicy) -> Option<(HaltReason, String)> {
+    let owner = |change: &SurfaceChange| match change.class {
+        SurfaceClass::Blocked => &guard::blocked_paths::GUARD,
+        SurfaceClass::Protected => &guard::protected_manifest::GUARD,
+        SurfaceClass::Determinant => &guard::determinant_files::GUARD,
+    };
+    let objectionable = |change: &&SurfaceChange| {
+        let off = policy.off.iter().any(|name| name == owner(change).name);
+        let allowed = change.class == SurfaceClass::Protected && guard::protected_manifest::may_change(policy, change);
+        !off && !allowed
+    };
     let change = seen
         .surface
         .iter()
+        .filter(objectionable)
         .min_by_key(|change| change.class != SurfaceClass::Blocked)?;
-    let reason = match change.class {
-        SurfaceClass::Blocked => HaltReason::BlockedPathModified,
-        SurfaceClass::Protected | SurfaceClass::Determinant => HaltReason::MetricIntegrityViolation,
-    };
+    let reason = owner(change).reason;
     let path = change.path.text();
     Some((
         reason,
@@ -430,6 +449,27 @@ fn open_only(phase: &Phase, event: &Event, facts: &Facts) -> Result<(), Illegal>
         event: event.name(),
         why,
     })
+}
+
+/// A walk, an interruption and a restore speak of the iteration that is under way.
+fn at_hand(facts: &Facts, phase: &Phase, event: &Event) -> Result<(), Illegal> {
+    let fits = match event {
+        Event::TreeObserved(observed) => observed.iteration == facts.iteration,
+        Event::Interrupted(interrupted) => {
+            (interrupted.iteration, interrupted.phase) == (facts.iteration, phase.name())
+        }
+        Event::RestoreBegan(began) => began.iteration == facts.iteration,
+        Event::RestoreEnded(ended) => ended.iteration == facts.iteration,
+        Event::Halted(halted) => halted.iteration == facts.iteration,
+        _ => true,
+    };
+    let illegal = |why| Illegal {
+        phase: phase.name(),
+        event: event.name(),
+        why,
+    };
+    fits.then_some(())
+        .ok_or_else(|| illegal("it speaks of another iteration or room than the one under way"))
 }
 
 /// A halt closes any open room; success closes only one that holds its proof.
@@ -469,9 +509,6 @@ fn stamp(facts: &mut Facts, event: &Event) {
         Event::CheckEnded(ended) => {
             facts.tick(ended.at);
             facts.members.apply(&ended.measurement.changes);
-            if let Some(integrity) = &ended.measurement.integrity {
-                facts.integrity.extend(integrity.added.iter());
-            }
         }
         Event::RestoreBegan(began) => facts.tick(began.at),
         Event::RestoreEnded(ended) => facts.tick(ended.at),
@@ -514,7 +551,9 @@ fn ledger(facts: &mut Facts, event: &Event) -> bool {
             }
         }
         Event::Acked(acked) => {
-            facts.people.unread = 0;
+            let through = acked.through_iteration;
+            facts.people.unread_iterations.retain(|iteration| *iteration > through);
+            facts.people.unread = u32::try_from(facts.people.unread_iterations.len()).unwrap_or(u32::MAX);
             facts.people.escalated = None;
             facts.people.acked_by = Some(acked.reviewer.clone());
         }

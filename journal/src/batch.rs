@@ -81,7 +81,8 @@ pub struct Header {
 }
 
 impl Header {
-    pub(crate) fn encode(&self) -> [u8; HEADER_BYTES] {
+    /// The bytes of this header, its check included.
+    pub fn encode(&self) -> [u8; HEADER_BYTES] {
         let mut out = [0; HEADER_BYTES];
         put(&mut out, 0, &MAGIC);
         put(&mut out, 4, &self.purpose.number().to_le_bytes());

@@ -75,7 +75,8 @@ pub struct Header {
 }
 
 impl Header {
-    pub(crate) fn encode(&self) -> Result<Vec<u8>> {
+    /// The block, its hash included.
+    pub fn encode(&self) -> Result<Vec<u8>> {
         let peaks = self.peaks.peaks();
         let peaks_at = TABLE_AT + self.table.len() * ROW_BYTES;
         if peaks_at + peaks.len() * 32 > HASH_AT {
@@ -176,7 +177,7 @@ impl Header {
 }
 
 /// Puts the hash at the end of a header block.
-pub(crate) fn seal(block: &mut [u8]) {
+fn seal(block: &mut [u8]) {
     let hash = Use::SegmentHeader.digest(&block[..HASH_AT]);
     put(block, HASH_AT, &hash.0);
 }

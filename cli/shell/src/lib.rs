@@ -3,6 +3,7 @@
 
 pub mod clock;
 pub mod config;
+pub mod driver;
 pub mod lock;
 pub mod oracle;
 pub mod paths;
@@ -12,3 +13,4 @@ pub mod record;
 pub mod replay;
 pub mod session;
 pub mod tree;
+pub mod world;

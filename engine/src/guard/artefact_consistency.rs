@@ -79,13 +79,16 @@ fn green_findings(evidence: &Evidence<'_>) -> Vec<Finding> {
         .measurement
         .concluded
         .unwrap_or(evidence.measurement.members_total);
-    if evidence.collected() && concluded == 0 {
+    if evidence.collected() && evidence.measurement.complete && concluded == 0 {
         let mut finding = GUARD.violation("runner", "the check exited green without running a test");
         // Nothing was lost when nothing was ever there: then the check itself is the problem.
         if evidence.universe.is_empty() {
             finding.reason = HaltReason::CheckInadequate;
         }
         findings.push(finding);
+    } else if evidence.collected() && evidence.members.passing().is_empty() && failing.is_empty() {
+        let detail = format!("the check exited green while none of {concluded} tests passed");
+        findings.push(GUARD.violation("runner", detail));
     }
     findings
 }
@@ -94,7 +97,7 @@ fn green_findings(evidence: &Evidence<'_>) -> Vec<Finding> {
 mod tests {
     use super::super::bench::{Bench, members, run};
     use super::*;
-    use crate::event::measurement::MemberStatus::{Failed, Passed};
+    use crate::event::measurement::MemberStatus::{Failed, Passed, Skipped};
     use crate::members::IdSet;
 
     fn findings(bend: impl FnOnce(&mut Bench)) -> Vec<Finding> {
@@ -123,6 +126,17 @@ mod tests {
             b.universe = IdSet::default();
         });
         assert_eq!(never[0].reason, HaltReason::CheckInadequate);
+    }
+
+    #[test]
+    fn a_green_run_in_which_every_test_is_skipped_is_a_violation() {
+        let skipped = members(&[("a", Skipped), ("b", Skipped)]);
+        let found = findings(|b| b.members = skipped);
+        assert!(
+            found[0].detail.contains("none of 2 tests passed"),
+            "{}",
+            found[0].detail
+        );
     }
 
     #[test]

@@ -25,6 +25,7 @@ pub(crate) struct Bench {
     pub(crate) members: Members,
     pub(crate) universe: IdSet,
     pub(crate) accepted: Members,
+    pub(crate) active_at_t0: Vec<String>,
 }
 
 pub(crate) fn members(list: &[(&str, MemberStatus)]) -> Members {
@@ -112,6 +113,7 @@ impl Bench {
             measurement: measurement(),
             universe: now.passing(),
             members: now,
+            active_at_t0: vec![],
             accepted: members(&[("a", MemberStatus::Passed), ("b", MemberStatus::Failed)]),
         }
     }
@@ -130,6 +132,7 @@ impl Bench {
             members: &self.members,
             universe: &self.universe,
             accepted: &self.accepted,
+            active_at_t0: &self.active_at_t0,
         }
     }
 

@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 use super::{Evidence, Guard, Outcome};
 use crate::event::halt::HaltReason;
 use crate::event::measurement::{ChangeKind, SurfaceChange, SurfaceClass};
-use crate::event::policy::Surface;
+use crate::event::policy::{GuardPolicy, Surface};
 use crate::pattern;
 
 pub static GUARD: Guard = Guard {
@@ -35,12 +35,16 @@ const TEST_SOURCES: &[&str] = &[
     "src/test/",
 ];
 
+/// A source of tests that the contract lets the agent touch.
+pub(crate) fn may_change(policy: &GuardPolicy, change: &SurfaceChange) -> bool {
+    policy.surface == Surface::Extend && pattern::first(TEST_SOURCES.iter().copied(), &change.path.0).is_some()
+}
+
 fn check(evidence: &Evidence<'_>) -> Outcome {
     let changed: Vec<&SurfaceChange> = evidence.surface(SurfaceClass::Protected).collect();
-    let extend = evidence.policy.guards.surface == Surface::Extend;
     let (tests, rest): (Vec<_>, Vec<_>) = changed
         .into_iter()
-        .partition(|c| extend && pattern::first(TEST_SOURCES.iter().copied(), &c.path.0).is_some());
+        .partition(|c| may_change(&evidence.policy.guards, c));
     let violations: Vec<_> = rest
         .iter()
         .map(|c| GUARD.violation(c.path.text(), format!("{} ({} is protected)", c.kind, c.pattern)))

@@ -18,7 +18,7 @@ use crate::progress::trend;
 /// Failing members named to the agent; the rest is counted.
 const FAILING_NAMED: usize = 200;
 
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct BuildContext;
 
 impl Room for BuildContext {

@@ -16,12 +16,12 @@ use crate::event::Event;
 use crate::event::halt::HaltReason;
 use crate::event::id::{Digest, PhaseName};
 use crate::event::iteration::{CheckEnded, CheckPurpose, TreePurpose};
-use crate::event::measurement::{CommandRun, RunOutcome, StopCause};
+use crate::event::measurement::{CommandRun, RunOutcome, StopCause, TreeSeen};
 use crate::event::policy::OnCheckTimeout;
 use crate::facts::Facts;
 
 /// Proof that the check of this iteration passed on this tree. Only this room makes one.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct GreenCheck {
     iteration: u32,
     tree: Digest,
@@ -108,7 +108,7 @@ pub(crate) fn halt_for(failure: &Failure, facts: &Facts) -> Option<Next> {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Stage {
     Ask,
     Running,
@@ -118,7 +118,7 @@ enum Stage {
     Failed(Rc<CheckEnded>),
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Check {
     turn: Turn,
     purpose: CheckPurpose,
@@ -134,6 +134,20 @@ impl Check {
             attempt: 1,
             stage: Stage::Ask,
         }
+    }
+
+    /// The baseline defines t0 itself and has no turn to look at.
+    pub(crate) fn before_check(&self) -> bool {
+        self.stage == Stage::Ask && self.turn.iteration > 0
+    }
+
+    /// Between two lives the workdir may have changed: what the check will judge is what is there now, and
+    /// the guards judge it as they would have judged the turn.
+    pub(crate) fn seen_again(mut self, seen: &TreeSeen) -> Self {
+        self.turn.tree = seen.tree;
+        self.turn.no_op &= seen.changes_total == 0;
+        self.turn.after_exec = Some(Box::new(seen.clone()));
+        self
     }
 
     fn again(mut self) -> Phase {
@@ -198,7 +212,10 @@ impl Room for Check {
             }
             (Stage::Walk(check), Event::TreeObserved(seen)) if seen.purpose == TreePurpose::AfterCheck => {
                 if self.turn.iteration == 0 {
+                    // Putting the accepted tree back must not take away what the surface is compared with.
                     facts.surface = Some(seen.seen.surface_digest);
+                    facts.t0 = Some(seen.seen.tree);
+                    self.turn.tree = seen.seen.tree;
                 }
                 let check = Rc::clone(check);
                 Ok(Phase::Guards(Guards {

@@ -17,7 +17,7 @@ use crate::facts::Facts;
 use crate::guard::GuardsCleared;
 
 /// Proof of success: guards cleared and a green check, of one iteration and one tree.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Converged {
     iteration: u32,
     tree: Digest,
@@ -39,13 +39,17 @@ impl Converged {
 }
 
 /// How the run must end after this checkpoint.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Ending {
     Converged(Converged),
-    Alarm { reason: HaltReason, detail: String },
+    Alarm {
+        reason: HaltReason,
+        cause: String,
+        detail: String,
+    },
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Checkpoint {
     iteration: u32,
     written: bool,
@@ -102,7 +106,7 @@ impl Room for Checkpoint {
                 let detail = alloc::format!("it passed at iteration {} {when}", proof.iteration);
                 halt(facts, HaltReason::SuccessConditionMet, "check_passed", &detail)
             }
-            Some(Ending::Alarm { reason, detail }) => halt(facts, *reason, "detector", detail),
+            Some(Ending::Alarm { reason, cause, detail }) => halt(facts, *reason, cause, detail),
             None => Next::Await,
         }
     }

@@ -1,6 +1,7 @@
 //! Closed: the run has halted. Final, unless a person resumes it and the reason allows that.
 
 use super::build_context::BuildContext;
+use super::open::Open;
 use super::{Illegal, Phase, Room};
 use crate::effect::Next;
 use crate::event::Event;
@@ -8,7 +9,7 @@ use crate::event::halt::HaltReason;
 use crate::event::id::PhaseName;
 use crate::facts::Facts;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Closed {
     pub reason: HaltReason,
 }
@@ -33,6 +34,11 @@ impl Room for Closed {
                 facts.halted = None;
                 facts.instant_failures = 0;
                 facts.history.forgive();
+                if facts.policy().oracle.baseline && facts.checkpointed.is_none() {
+                    // Nothing was accepted yet: the check may have been mended, so t0 is what is there now.
+                    facts.revalidate = false;
+                    return Ok(Phase::Open(Open));
+                }
                 Ok(Phase::BuildContext(BuildContext))
             }
             _ => Err(Self::illegal(event, "the run is over")),

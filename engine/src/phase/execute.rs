@@ -30,7 +30,7 @@ const BACKOFF_MAX_MS: u64 = 60_000;
 const ASK_QUOTED: usize = 200;
 
 /// How far the turn is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Stage {
     Ask,
     Running,
@@ -46,14 +46,14 @@ pub enum Stage {
 }
 
 /// How the turn must end, if the command says so.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Ending {
     Failed { cause: &'static str, detail: String },
     AskedForHuman(Bytes),
     OutOfTime,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Execute {
     iteration: u32,
     attempt: u32,
@@ -106,13 +106,14 @@ impl Execute {
             Attempt::Done => {}
             Attempt::CannotStart { cause, detail } => self.ending = Some(Ending::Failed { cause, detail }),
             Attempt::RunDeadline => self.ending = Some(Ending::OutOfTime),
-            Attempt::CutShort { cause } if failures.on_exec_timeout == OnExecTimeout::Halt => {
+            Attempt::TimedOut { cause } if failures.on_exec_timeout == OnExecTimeout::Halt => {
                 self.ending = Some(Ending::Failed {
                     cause,
                     detail: format!("the work command was stopped ({cause})"),
                 });
             }
-            Attempt::CutShort { .. } => {}
+            // A person's signal is nobody's failure: the run stops here and goes on when it is resumed.
+            Attempt::TimedOut { .. } | Attempt::Cancelled => {}
             Attempt::Failed { detail } => self.failed(facts, detail),
         }
     }
@@ -168,7 +169,8 @@ enum Attempt {
     Done,
     CannotStart { cause: &'static str, detail: String },
     RunDeadline,
-    CutShort { cause: &'static str },
+    TimedOut { cause: &'static str },
+    Cancelled,
     Failed { detail: String },
 }
 
@@ -176,22 +178,22 @@ fn classify(run: &CommandRun) -> Attempt {
     match run.stop {
         StopCause::RunDeadline => return Attempt::RunDeadline,
         StopCause::Deadline => {
-            return Attempt::CutShort {
+            return Attempt::TimedOut {
                 cause: "deadline_exceeded",
             };
         }
-        StopCause::Idle => return Attempt::CutShort { cause: "idle_exceeded" },
+        StopCause::Idle => return Attempt::TimedOut { cause: "idle_exceeded" },
         StopCause::FirstOutput => {
-            return Attempt::CutShort {
+            return Attempt::TimedOut {
                 cause: "first_output_exceeded",
             };
         }
         StopCause::OutputCap => {
-            return Attempt::CutShort {
+            return Attempt::TimedOut {
                 cause: "output_cap_exceeded",
             };
         }
-        StopCause::Cancelled => return Attempt::CutShort { cause: "cancelled" },
+        StopCause::Cancelled => return Attempt::Cancelled,
         StopCause::None => {}
     }
     let detail = excerpt(run);
@@ -305,6 +307,8 @@ impl Room for Execute {
             }
             (Stage::Walk, Event::TreeObserved(observed)) if observed.purpose == TreePurpose::AfterExec => {
                 self.after_exec = Some(Box::new(observed.seen.clone()));
+                // In a resumed life this walk is the second look at t0: the guards judge it.
+                facts.revalidate = false;
                 if self.ending.is_none() {
                     return Ok(self.into_check(&observed.seen));
                 }

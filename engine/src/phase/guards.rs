@@ -6,9 +6,10 @@ use alloc::rc::Rc;
 
 use super::check::green;
 use super::ratchet::Ratchet;
-use super::{Illegal, Judged, Phase, Room, Turn};
+use super::{Illegal, Judged, Objection, Phase, Room, Turn};
 use crate::effect::Next;
 use crate::event::Event;
+use crate::event::finding::{GuardReport, GuardState};
 use crate::event::id::PhaseName;
 use crate::event::iteration::{CheckEnded, GuardsJudged};
 use crate::event::measurement::TreeSeen;
@@ -16,41 +17,52 @@ use crate::facts::Facts;
 use crate::guard::{self, Evidence};
 use crate::members::Members;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Guards {
     pub(crate) turn: Turn,
     pub(crate) check: Rc<CheckEnded>,
     pub(crate) after_check: Box<TreeSeen>,
 }
 
+/// The gravest violation of a report, in words.
+pub(crate) fn objection(report: &GuardReport) -> Option<Objection> {
+    guard::gravest(report).map(|finding| Objection {
+        reason: finding.reason,
+        guard: finding.guard.clone(),
+        detail: format!("{}: {} ({})", finding.subject, finding.detail, finding.guard),
+    })
+}
+
+/// What every guard says of one run of the check and of the walk behind it.
+pub(crate) fn judge(facts: &Facts, turn: &Turn, check: &CheckEnded, after_check: &TreeSeen) -> GuardsJudged {
+    let nothing = Members::default();
+    let evidence = Evidence {
+        policy: facts.policy(),
+        iteration: turn.iteration,
+        exec_survivors: &turn.exec_survivors,
+        check_survivors: &check.run.survivors,
+        interference: &turn.interference,
+        after_exec: turn.after_exec.as_deref(),
+        after_check,
+        check: &check.run,
+        measurement: &check.measurement,
+        members: &facts.members,
+        universe: &facts.universe,
+        accepted: facts.accepted.as_ref().map_or(&nothing, |accepted| &accepted.statuses),
+        active_at_t0: &facts.active_guards,
+    };
+    GuardsJudged {
+        iteration: turn.iteration,
+        tree: turn.tree,
+        report: guard::judge(&evidence),
+    }
+}
+
 impl Room for Guards {
     const NAME: PhaseName = PhaseName::Guards;
 
     fn next(&self, facts: &Facts) -> Next {
-        let nothing = Members::default();
-        let evidence = Evidence {
-            policy: facts.policy(),
-            iteration: self.turn.iteration,
-            exec_survivors: &self.turn.exec_survivors,
-            check_survivors: &self.check.run.survivors,
-            interference: &self.turn.interference,
-            after_exec: self.turn.after_exec.as_deref(),
-            after_check: &self.after_check,
-            check: &self.check.run,
-            measurement: &self.check.measurement,
-            members: &facts.members,
-            universe: &facts.universe,
-            accepted: facts.accepted.as_ref().map_or(&nothing, |accepted| &accepted.statuses),
-        };
-        let report = guard::judge(&evidence);
-        Next::Record(
-            GuardsJudged {
-                iteration: self.turn.iteration,
-                tree: self.turn.tree,
-                report,
-            }
-            .into(),
-        )
+        Next::Record(judge(facts, &self.turn, &self.check, &self.after_check).into())
     }
 
     fn apply(self, facts: &mut Facts, event: &Event) -> Result<Phase, Illegal> {
@@ -60,14 +72,13 @@ impl Room for Guards {
         if (judged.iteration, judged.tree) != (self.turn.iteration, self.turn.tree) {
             return Err(Self::illegal(event, "guards judge the turn at hand"));
         }
-        let violation = guard::gravest(&judged.report).map(|finding| {
-            (
-                finding.reason,
-                format!("{}: {} ({})", finding.subject, finding.detail, finding.guard),
-            )
-        });
+        let violation = objection(&judged.report);
         if violation.is_some() {
             facts.violations += 1;
+        }
+        if judged.iteration == 0 {
+            let active = judged.report.guards.iter().filter(|run| run.state == GuardState::Active);
+            facts.active_guards = active.map(|run| run.guard.clone()).collect();
         }
         let passing = facts.members.passing();
         let (broke, fixed) = match &facts.accepted {

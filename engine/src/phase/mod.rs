@@ -25,7 +25,7 @@ use alloc::string::String;
 use core::fmt;
 
 pub use resample::Resample;
-pub use turn::{Judged, Turn};
+pub use turn::{Judged, Objection, Turn};
 
 use crate::effect::Next;
 use crate::event::Event;
@@ -35,7 +35,7 @@ use crate::event::run::Halted;
 use crate::facts::Facts;
 
 /// Where a run is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Phase {
     Open(open::Open),
     BuildContext(build_context::BuildContext),
@@ -119,6 +119,11 @@ impl Phase {
         }
     }
 
+    /// An agent's turn is about to be judged.
+    pub(crate) fn before_check(&self) -> bool {
+        matches!(self, Self::Check(room) if room.before_check())
+    }
+
     /// The attempt whose effect was begun and not answered, if any.
     pub fn awaiting(&self) -> Option<u32> {
         dispatch!(self, room => room.awaiting())
@@ -126,7 +131,7 @@ impl Phase {
 }
 
 /// A fact that does not belong where it stands: a bug when live, corruption on replay.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Illegal {
     pub phase: PhaseName,
     pub event: &'static str,

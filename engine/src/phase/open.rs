@@ -12,16 +12,24 @@ use crate::event::iteration::{CheckPurpose, TreePurpose};
 use crate::event::policy::{LoopMode, PinMode, Policy};
 use crate::facts::{Accepted, Facts};
 use crate::members::{IdSet, Members};
+use crate::progress::History;
 
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Open;
 
 impl Room for Open {
     const NAME: PhaseName = PhaseName::Open;
 
     fn next(&self, facts: &Facts) -> Next {
+        let missing = facts.opened.programs.iter().find(|program| program.digest.is_none());
         match unfit(facts.policy()) {
             Some((reason, cause, detail)) => halt(facts, reason, cause, detail),
+            None if missing.is_some() => {
+                let (role, path) = missing.map(|p| (p.role.as_str(), p.path.text())).unwrap_or_default();
+                let cause = if role == "check" { "check_not_found" } else { "exec_not_found" };
+                let detail = alloc::format!("the program {path} of the {role} command cannot be found or executed");
+                halt(facts, HaltReason::ExecutionFailure, cause, &detail)
+            }
             None => Next::Perform(Effect::ObserveTree {
                 iteration: 0,
                 purpose: TreePurpose::Baseline,
@@ -34,8 +42,16 @@ impl Room for Open {
         let Event::TreeObserved(observed) = event else {
             return Err(Self::illegal(event, "t0 comes first"));
         };
+        if observed.purpose != TreePurpose::Baseline {
+            return Err(Self::illegal(event, "t0 is walked for its own sake"));
+        }
         facts.t0 = Some(observed.seen.tree);
         facts.surface = Some(observed.seen.surface_digest);
+        // A baseline that begins anew knows nothing of the one that failed.
+        facts.accepted = None;
+        facts.universe = IdSet::default();
+        facts.integrity = IdSet::default();
+        facts.history = History::default();
         if facts.policy().oracle.baseline {
             let turn = Turn {
                 iteration: 0,

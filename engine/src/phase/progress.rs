@@ -1,28 +1,51 @@
 //! Progress: is the work going anywhere, and is a green turn really the end?
 //!
-//! A green turn with cleared guards is confirmed by one more run on the same tree. Otherwise the
+//! A green turn with cleared guards is confirmed by one more run on the same tree, and the guards speak
+//! once more after it: the last run before green must not have changed what it measured. Otherwise the
 //! detectors look at the history; one that a flaky check could have fooled is rechecked first.
 
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::rc::Rc;
 use alloc::string::String;
 
 use super::checkpoint::{Checkpoint, Converged, Ending};
-use super::{Illegal, Judged, Phase, Resample, Room, halt};
+use super::{Illegal, Judged, Phase, Resample, Room, guards, halt};
 use crate::effect::{Effect, Next};
 use crate::event::Event;
 use crate::event::halt::HaltReason;
 use crate::event::id::PhaseName;
-use crate::event::iteration::{CheckPurpose, ProgressJudged};
+use crate::event::iteration::{CheckEnded, CheckPurpose, GuardsJudged, ProgressJudged, TreePurpose};
+use crate::event::measurement::TreeSeen;
 use crate::facts::Facts;
+use crate::guard;
 use crate::progress::{self, Alarm, Best, Candidate, History, repeat, trend};
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Progress {
     judged: Judged,
     /// The ratchet put the accepted tree back.
     restored: bool,
     rechecked: bool,
-    confirmed: bool,
+    confirmation: Confirmation,
     sample: Option<Resample>,
+}
+
+/// How far the confirmation of a green turn is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Confirmation {
+    None,
+    /// The confirming run agreed; the tree behind it has not been walked.
+    Walk(Rc<CheckEnded>),
+    /// The guards have not spoken on it.
+    Judge(Rc<CheckEnded>, Box<TreeSeen>),
+    Held,
+    /// The guards object; only a halt is left to record.
+    Failed {
+        reason: HaltReason,
+        cause: String,
+        detail: String,
+    },
 }
 
 impl Progress {
@@ -31,7 +54,7 @@ impl Progress {
             judged,
             restored,
             rechecked,
-            confirmed: false,
+            confirmation: Confirmation::None,
             sample: None,
         }
     }
@@ -67,7 +90,7 @@ impl Progress {
     /// The sample that is due before this turn may be judged, if any.
     fn due(&self, facts: &Facts, alarm: Option<&Alarm>) -> Option<CheckPurpose> {
         let converging = self.judged.green.is_some() && self.judged.cleared.is_some() && !self.restored;
-        if converging && facts.policy().guards.confirm && !self.confirmed {
+        if converging && facts.policy().guards.confirm && self.confirmation == Confirmation::None {
             return Some(CheckPurpose::Confirmation);
         }
         let doubtful = alarm.is_some_and(|alarm| alarm.recheck) && !self.rechecked && !self.restored;
@@ -81,7 +104,9 @@ impl Progress {
             failing: 0,
             iteration: 0,
         });
-        let (verdict, detail) = alarm.map_or((None, String::new()), |alarm| (Some(alarm.reason), alarm.detail));
+        let verdict = alarm.as_ref().map(|alarm| alarm.reason);
+        let cause = alarm.as_ref().map_or("", |alarm| alarm.cause).into();
+        let detail = alarm.map(|alarm| alarm.detail).unwrap_or_default();
         Next::Record(
             ProgressJudged {
                 iteration: self.judged.turn.iteration,
@@ -94,6 +119,7 @@ impl Progress {
                 improving: trend.improving,
                 slope_milli: trend.slope_milli,
                 verdict,
+                cause,
                 detail,
             }
             .into(),
@@ -101,7 +127,7 @@ impl Progress {
     }
 
     fn ending(&self, facts: &Facts, judged: &ProgressJudged) -> Option<Ending> {
-        let confirmed = self.confirmed || !facts.policy().guards.confirm;
+        let confirmed = self.confirmation == Confirmation::Held || !facts.policy().guards.confirm;
         if let (Some(green), Some(cleared), true, false) =
             (&self.judged.green, &self.judged.cleared, confirmed, self.restored)
         {
@@ -109,6 +135,7 @@ impl Progress {
         }
         judged.verdict.map(|reason| Ending::Alarm {
             reason,
+            cause: judged.cause.clone(),
             detail: judged.detail.clone(),
         })
     }
@@ -123,13 +150,13 @@ fn note(history: &mut History, candidate: Candidate, restored: bool) {
     };
     let first = candidate.iteration == 0;
     match (history.best, candidate.measured) {
-        // The first set that has a size starts the count.
-        (None, true) => {
+        // The first set that has a size starts the count; one that was put back has no say.
+        (None, true) if !restored => {
             history.first = Some(now);
             history.best = Some(now);
             history.stalled = 0;
         }
-        (None, false) => {
+        (None, _) => {
             history.stalled = if candidate.no_op && !first {
                 history.stalled + 1
             } else {
@@ -156,6 +183,20 @@ impl Room for Progress {
         if let Some(next) = self.sample.as_ref().and_then(|sample| sample.next(facts, iteration)) {
             return next;
         }
+        match &self.confirmation {
+            Confirmation::Walk(_) => {
+                return Next::Perform(Effect::ObserveTree {
+                    iteration,
+                    purpose: TreePurpose::AfterCheck,
+                    base: facts.surface,
+                });
+            }
+            Confirmation::Judge(check, seen) => {
+                return Next::Record(guards::judge(facts, &self.judged.turn, check, seen).into());
+            }
+            Confirmation::Failed { reason, cause, detail } => return halt(facts, *reason, cause, detail),
+            Confirmation::None | Confirmation::Held => {}
+        }
         if iteration == 0 && self.judged.green.is_some() && facts.policy().oracle.require_red {
             let detail = "the check is green before any work, and the contract requires a red start";
             return halt(facts, HaltReason::CheckInadequate, "green_baseline", detail);
@@ -176,9 +217,63 @@ impl Room for Progress {
         if let Some(sample) = self.sample.as_mut().filter(|sample| !sample.agreed()) {
             sample.apply(facts, &self.judged.check, event)?;
             self.rechecked |= sample.agreed();
-            self.confirmed |= sample.agreed() && self.judged.green.is_some();
+            if let Some(check) = sample.confirmation() {
+                self.confirmation = Confirmation::Walk(Rc::clone(check));
+            }
             return Ok(Phase::Progress(self));
         }
+        let wrong = |why| Err(Self::illegal(event, why));
+        self.confirmation = match (self.confirmation, event) {
+            (Confirmation::Walk(check), Event::TreeObserved(seen)) if seen.purpose == TreePurpose::AfterCheck => {
+                Confirmation::Judge(check, Box::new(seen.seen.clone()))
+            }
+            (Confirmation::Judge(..), Event::GuardsJudged(judged))
+                if (judged.iteration, judged.tree) == (self.judged.turn.iteration, self.judged.turn.tree) =>
+            {
+                confirmed(judged)
+            }
+            (Confirmation::Walk(_) | Confirmation::Judge(..), _) => {
+                return wrong("the guards speak on the confirmation");
+            }
+            (Confirmation::Failed { .. }, _) => return wrong("the guards objected to the confirmation"),
+            (settled @ (Confirmation::None | Confirmation::Held), _) => {
+                self.confirmation = settled;
+                return self.judge_or_sample(facts, event);
+            }
+        };
+        Ok(Phase::Progress(self))
+    }
+
+    fn awaiting(&self) -> Option<u32> {
+        self.sample.as_ref().and_then(Resample::awaiting)
+    }
+}
+
+/// What the guards make of the confirming run.
+fn confirmed(judged: &GuardsJudged) -> Confirmation {
+    if guard::clear(&judged.report, judged.iteration, judged.tree).is_some() {
+        return Confirmation::Held;
+    }
+    if let Some(objection) = guards::objection(&judged.report) {
+        return Confirmation::Failed {
+            reason: objection.reason,
+            cause: objection.guard,
+            detail: objection.detail,
+        };
+    }
+    let absent = guard::unavailable(&judged.report);
+    Confirmation::Failed {
+        reason: HaltReason::ObjectiveUnverified,
+        cause: "guard_unavailable".into(),
+        detail: absent.map_or_else(
+            || "more findings than could be listed".into(),
+            |run| format!("{}: {}", run.guard, run.note),
+        ),
+    }
+}
+
+impl Progress {
+    fn judge_or_sample(mut self, facts: &mut Facts, event: &Event) -> Result<Phase, Illegal> {
         match event {
             Event::CheckBegan(began)
                 if matches!(began.purpose, CheckPurpose::Recheck | CheckPurpose::Confirmation) && !self.restored =>
@@ -195,9 +290,5 @@ impl Room for Progress {
             }
             _ => Err(Self::illegal(event, "not the next step of this judgement")),
         }
-    }
-
-    fn awaiting(&self) -> Option<u32> {
-        self.sample.as_ref().and_then(Resample::awaiting)
     }
 }

@@ -10,7 +10,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::progress::Progress;
-use super::{Illegal, Judged, Phase, Resample, Room, halt};
+use super::{Illegal, Judged, Objection, Phase, Resample, Room, halt};
 use crate::effect::{Effect, Next};
 use crate::event::Event;
 use crate::event::halt::HaltReason;
@@ -19,13 +19,13 @@ use crate::event::iteration::{CandidateAccepted, CandidateRejected, CheckPurpose
 use crate::event::measurement::ReportState;
 use crate::event::policy::OnViolation;
 use crate::facts::{Accepted, Facts};
-use crate::members::{IdSet, is_pseudo};
+use crate::members::{IdSet, Members, is_pseudo};
 use crate::state::FAILURES_CMD;
 
 /// Members named in a rejection; the rest is counted.
 const SUBJECTS_MAX: usize = 32;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Stage {
     Decide,
     /// One more run at the same tree before a regression is believed.
@@ -44,7 +44,7 @@ enum Stage {
     Broken(String),
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ratchet {
     judged: Judged,
     stage: Stage,
@@ -70,11 +70,11 @@ impl Ratchet {
             return halt(
                 facts,
                 HaltReason::ObjectiveUnverified,
-                "failures_collector_failed",
+                "failures_cmd",
                 &detail,
             );
         }
-        if let Some((reason, detail)) = &judged.violation {
+        if let Some(Objection { reason, guard, detail }) = &judged.violation {
             let guards = &facts.policy().guards;
             let give_up = guards.on_violation == OnViolation::Halt
                 || facts.violations >= guards.violations_max
@@ -88,7 +88,7 @@ impl Ratchet {
                 } else {
                     detail.clone()
                 };
-                return halt(facts, *reason, "guard", &detail);
+                return halt(facts, *reason, guard, &detail);
             }
             return self.reject(facts, RejectCause::Violation, [detail.clone()].into());
         }
@@ -110,14 +110,18 @@ impl Ratchet {
                 time_left_ms: facts.time_left_ms(),
             });
         }
-        let accepted = facts.accepted.as_ref().map(|accepted| accepted.tree);
+        // What a check wrote beside the sources makes another tree and no change that a person must read.
+        let read = facts.accepted.as_ref().is_none_or(|accepted| {
+            let same_line = accepted.iteration + 1 == judged.turn.iteration;
+            accepted.tree == judged.turn.tree || (judged.turn.no_op && same_line)
+        });
         Next::Record(
             CandidateAccepted {
                 iteration: judged.turn.iteration,
                 tree: judged.turn.tree,
                 passing: count(&judged.passing),
                 failing: count(&judged.failing),
-                changed: accepted.is_some_and(|tree| tree != judged.turn.tree),
+                changed: !read,
             }
             .into(),
         )
@@ -150,17 +154,21 @@ impl Ratchet {
     fn accept(self, facts: &mut Facts, accepted: &CandidateAccepted) -> Phase {
         if accepted.changed {
             facts.people.unread += 1;
+            facts.people.unread_iterations.push(accepted.iteration);
         }
         // A container counts while it fails; its absence means nothing.
         facts
             .universe
             .extend(facts.members.iter().map(|(id, _)| id).filter(|id| !is_pseudo(id)));
+        if let Some(set) = &self.judged.check.measurement.integrity {
+            facts.integrity.extend(set.added.iter());
+        }
         facts.accepted = Some(Rc::new(Accepted {
             iteration: accepted.iteration,
             tree: accepted.tree,
             passing: self.judged.passing.clone(),
             failing: self.judged.failing.clone(),
-            statuses: facts.members.clone(),
+            statuses: remembered(facts),
         }));
         facts.told = String::new();
         Phase::Progress(Progress::new(self.judged, false, self.rechecked))
@@ -191,6 +199,15 @@ impl Ratchet {
     }
 }
 
+/// The accepted statuses. A member that a red run did not name keeps the one it had: a collection crash
+/// must not make anybody forget that a test once counted.
+fn remembered(facts: &Facts) -> Members {
+    let before = facts.accepted.as_ref().map(|accepted| accepted.statuses.clone());
+    let mut statuses = before.unwrap_or_default();
+    statuses.cover(&facts.members);
+    statuses
+}
+
 fn count(set: &IdSet) -> u64 {
     u64::try_from(set.len()).unwrap_or(u64::MAX)
 }
@@ -219,8 +236,9 @@ impl Room for Ratchet {
     }
 
     fn apply(mut self, facts: &mut Facts, event: &Event) -> Result<Phase, Illegal> {
+        let here = (self.judged.turn.iteration, self.judged.turn.tree);
         match (&mut self.stage, event) {
-            (Stage::Decide, Event::CandidateAccepted(accepted)) => {
+            (Stage::Decide, Event::CandidateAccepted(accepted)) if (accepted.iteration, accepted.tree) == here => {
                 if self.judged.violation.is_some() {
                     return Err(Self::illegal(event, "a turn with a violation is never accepted"));
                 }
@@ -239,7 +257,9 @@ impl Room for Ratchet {
                     self.stage = Stage::Decide;
                 }
             }
-            (Stage::Decide, Event::CandidateRejected(rejected)) => return Ok(self.put_back(facts, rejected)),
+            (Stage::Decide, Event::CandidateRejected(rejected)) if (rejected.iteration, rejected.tree) == here => {
+                return Ok(self.put_back(facts, rejected));
+            }
             (Stage::Restore { attempt, to }, Event::RestoreBegan(began))
                 if (began.attempt, began.to) == (*attempt, *to) =>
             {

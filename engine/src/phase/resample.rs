@@ -15,17 +15,17 @@ use crate::event::id::PhaseName;
 use crate::event::iteration::{CheckEnded, CheckPurpose};
 use crate::facts::Facts;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Stage {
     Ask,
     Running,
-    Agreed,
+    Agreed(alloc::rc::Rc<CheckEnded>),
     Disagreed(String),
     Failed(alloc::rc::Rc<CheckEnded>),
 }
 
 /// A sample under way, or its result.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Resample {
     purpose: CheckPurpose,
     attempt: u32,
@@ -42,7 +42,15 @@ impl Resample {
     }
 
     pub(crate) fn agreed(&self) -> bool {
-        self.stage == Stage::Agreed
+        matches!(self.stage, Stage::Agreed(_))
+    }
+
+    /// The confirming run of a green check, once it agreed.
+    pub(crate) fn confirmation(&self) -> Option<&alloc::rc::Rc<CheckEnded>> {
+        match &self.stage {
+            Stage::Agreed(check) if self.purpose == CheckPurpose::Confirmation => Some(check),
+            _ => None,
+        }
     }
 
     pub(crate) fn awaiting(&self) -> Option<u32> {
@@ -59,7 +67,7 @@ impl Resample {
                 time_left_ms: facts.time_left_ms(),
             })),
             Stage::Running => Some(Next::Await),
-            Stage::Agreed => None,
+            Stage::Agreed(_) => None,
             Stage::Disagreed(detail) => Some(halt(facts, HaltReason::CheckFlaky, self.purpose.label(), detail)),
             Stage::Failed(check) => failure(&check.run, facts).and_then(|f| halt_for(&f, facts)),
         }
@@ -68,10 +76,14 @@ impl Resample {
     /// Takes a fact about this sample; `reference` is the run that it repeats.
     pub(crate) fn apply(&mut self, facts: &mut Facts, reference: &CheckEnded, event: &Event) -> Result<(), Illegal> {
         match (&self.stage, event) {
-            (Stage::Ask, Event::CheckBegan(began)) if (began.attempt, began.purpose) == self.key() => {
+            (Stage::Ask, Event::CheckBegan(began))
+                if (began.attempt, began.purpose) == self.key() && began.iteration == reference.iteration =>
+            {
                 self.stage = Stage::Running;
             }
-            (Stage::Running, Event::CheckEnded(ended)) if (ended.attempt, ended.purpose) == self.key() => {
+            (Stage::Running, Event::CheckEnded(ended))
+                if (ended.attempt, ended.purpose) == self.key() && ended.iteration == reference.iteration =>
+            {
                 self.stage = match failure(&ended.run, facts) {
                     Some(Failure::Again) => {
                         self.attempt += 1;
@@ -108,7 +120,7 @@ fn compare(facts: &mut Facts, reference: &CheckEnded, sample: &CheckEnded) -> St
     let same_exit = reference.run.exited() == sample.run.exited();
     let same_members = reference.measurement.members_digest == sample.measurement.members_digest;
     if same_exit && same_members {
-        return Stage::Agreed;
+        return Stage::Agreed(alloc::rc::Rc::new(sample.clone()));
     }
     facts.determinism.disagreements += 1;
     let exit = |check: &CheckEnded| {

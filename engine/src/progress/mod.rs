@@ -24,7 +24,7 @@ use crate::members::IdSet;
 pub const WINDOW: usize = 64;
 
 /// One iteration as the detectors see it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Candidate {
     pub iteration: u32,
     pub tree: Digest,
@@ -43,14 +43,14 @@ pub struct Candidate {
 }
 
 /// The smallest failing set of the accepted line so far.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Best {
     pub failing: u64,
     pub iteration: u32,
 }
 
 /// What the detectors look at.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct History {
     candidates: VecDeque<Rc<Candidate>>,
     /// Size of the first measured failing set, and when.
@@ -90,9 +90,11 @@ impl History {
 }
 
 /// What a detector saw, in one sentence that names the evidence and the threshold.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Alarm {
     pub reason: HaltReason,
+    /// Finer than the reason (SPEC 4.2.1).
+    pub cause: &'static str,
     pub detail: String,
     /// A flaky check could have caused it: recheck at the same tree first.
     pub recheck: bool,

@@ -5,7 +5,7 @@
 
 use alloc::format;
 
-use super::{Alarm, Detector, History};
+use super::{Alarm, Candidate, Detector, History};
 use crate::event::halt::HaltReason;
 use crate::event::id::Digest;
 use crate::event::policy::Thresholds;
@@ -22,13 +22,15 @@ pub fn streak(history: &History) -> u32 {
         return 0;
     }
     let mut streak = 0_u32;
-    let mut newer_tree = None;
+    let mut newer: Option<&Candidate> = None;
     for candidate in history.candidates().rev() {
         let same = candidate.messages == latest.messages && candidate.failing == latest.failing;
-        if !same || newer_tree == Some(candidate.tree) {
+        // A check may leave files behind: then a turn that changed nothing still has another tree.
+        let one_attempt = newer.is_some_and(|newer| newer.no_op || newer.tree == candidate.tree);
+        if !same || one_attempt {
             break;
         }
-        newer_tree = Some(candidate.tree);
+        newer = Some(candidate);
         streak += 1;
     }
     streak
@@ -39,6 +41,7 @@ fn detect(history: &History, thresholds: &Thresholds) -> Option<Alarm> {
     let streak = streak(history);
     (r > 0 && streak >= r).then(|| Alarm {
         reason: HaltReason::SameFailureRepeated,
+        cause: "identical_failure",
         detail: format!("{streak} different attempts in a row failed with the same messages (same_failure_r = {r})"),
         recheck: false,
     })
@@ -46,7 +49,6 @@ fn detect(history: &History, thresholds: &Thresholds) -> Option<Alarm> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Candidate;
     use super::super::script::{candidate, digest, history};
     use super::*;
 
@@ -68,6 +70,11 @@ mod tests {
     #[test]
     fn an_unchanged_tree_is_no_new_attempt() {
         assert_eq!(streak(&history([same(1, 1), same(2, 1), same(3, 1)])), 1);
+        let idle = |n: u8| Candidate {
+            no_op: true,
+            ..same(n.into(), n)
+        };
+        assert_eq!(streak(&history([same(1, 1), idle(2), idle(3)])), 1);
     }
 
     #[test]

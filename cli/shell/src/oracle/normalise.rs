@@ -39,7 +39,9 @@ fn mask_message(line: &str, out: &mut String) {
         let rest = scan.rest();
         let mask = if scan.at_boundary() { masked_word(&scan) } else { None };
         let mask = mask.or_else(|| match c {
-            ':' if names_a_place(scan.before()) => scan::position(rest).map(|length| (length, ":<n>".to_string())),
+            ':' => scan::position(rest)
+                .filter(|_| names_a_place(scan.before()))
+                .map(|length| (length, ":<n>".to_string())),
             _ => None,
         });
         let (length, word) = mask.unwrap_or_else(|| (c.len_utf8(), c.to_string()));
@@ -51,17 +53,20 @@ fn mask_message(line: &str, out: &mut String) {
 fn masked_word(scan: &Scan<'_>) -> Option<(usize, String)> {
     let rest = scan.rest();
     let fixed = |length: Option<usize>, word: &str| length.map(|length| (length, word.to_string()));
-    fixed(scan::uuid(rest), "<uuid>")
+    let worker = rest
+        .strip_prefix("gw")
+        .filter(|_| scan.before().ends_with('['))
+        .and_then(scan::number);
+    fixed(worker.map(|length| length + 2), "gw<n>")
+        .or_else(|| fixed(scan::uuid(rest), "<uuid>"))
         .or_else(|| fixed(scan::date(rest), "<time>"))
         .or_else(|| fixed(scan::clock(rest), "<time>"))
         .or_else(|| fixed(scan::address(rest), "<address>"))
         .or_else(|| fixed(scan::hex(rest), "<hex>"))
         .or_else(|| fixed(scan::duration(rest, true), "<duration>"))
         .or_else(|| {
-            numbered(scan.before())
-                .then(|| scan::number(rest))
-                .flatten()
-                .map(|length| (length, "<n>".to_string()))
+            let length = scan::number(rest)?;
+            numbered(scan.before()).then(|| (length, "<n>".to_string()))
         })
         .or_else(|| {
             let (length, last) = scan::path(rest)?;
@@ -78,7 +83,7 @@ fn masked_word(scan: &Scan<'_>) -> Option<(usize, String)> {
 fn numbered(before: &str) -> bool {
     let trimmed = before.trim_end_matches([' ', '=', ':', '#']);
     if trimmed.len() == before.len() {
-        return in_thread_parenthesis(before) || before.ends_with("[gw");
+        return in_thread_parenthesis(before);
     }
     let word = trimmed
         .rsplit(|c: char| !c.is_alphanumeric())
@@ -165,7 +170,7 @@ fn masked_timing(scan: &Scan<'_>, timing: bool) -> Option<(usize, String)> {
             .count();
         return (length > 0).then(|| (length, "<duration>".to_string()));
     }
-    if before.ends_with("Start at ") {
+    if before.trim_end().ends_with("Start at") {
         return scan::clock(rest).map(|length| (length, "<time>".to_string()));
     }
     if in_thread_parenthesis(before) || before.ends_with("pid ") || before.ends_with("pid=") {
@@ -195,6 +200,7 @@ fn nextest_mark(text: &str) -> Option<usize> {
     let padding = 1 + text[1..].find(|c: char| c != ' ' && c != '>')?;
     let end = padding + scan::duration(&text[padding..], false)?;
     let rest = text[end..].strip_prefix(']')?;
+    let rest = &rest[..rest.floor_char_boundary(40)];
     let counter = rest
         .strip_prefix(" (")
         .and_then(|rest| rest.split_once(") "))

@@ -15,6 +15,10 @@ use super::outcome::CommandRun;
 const FRAME_MAX_BYTES: usize = 1 << 30;
 
 /// Said by the governor.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one at a time, on its way through a stack frame"
+)]
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Request<'a> {
     /// The first message: who the supervisor is, and where it leaves word of itself.

@@ -113,3 +113,10 @@ from! {
     TreeError => Tree,
     ProcessError => Process,
 }
+
+impl RunError {
+    /// An event that the machine refuses.
+    pub(super) fn illegal(seq: u64, illegal: &engine::Illegal) -> Self {
+        Self::Illegal { seq, why: illegal.to_string() }
+    }
+}

@@ -25,6 +25,7 @@ use rustix::io::Errno;
 
 mod beneath;
 mod cache;
+mod displace;
 mod error;
 pub mod git;
 mod listing;
@@ -118,7 +119,7 @@ pub struct Tree {
     /// The state directory relative to the workdir, when it lies beneath it.
     state_path: Option<Vec<u8>>,
     options: Options,
-    repository: Result<Repository, Unavailable>,
+    reader: Result<GitReader, Unavailable>,
     rules: Arc<Rules>,
     pins: Pins,
     /// Tracked files that were absent from the start (sparse checkout): an export keeps them.
@@ -147,6 +148,9 @@ impl Tree {
             .canonicalize()
             .map_err(|e| TreeError::writing_io(state_dir, &e))?;
         let state_path = relative(&workdir, &state_dir);
+        if state_path.as_ref().is_some_and(Vec::is_empty) {
+            return Err(TreeError::OutOfBounds { path: b".".to_vec() });
+        }
         let store = Store::open(&state_dir)?;
         let remembered = if options.load_cache {
             Remembered::load(&Remembered::file(&state_dir))
@@ -166,7 +170,7 @@ impl Tree {
             state_dir,
             state_path,
             options,
-            repository,
+            reader: repository.map(GitReader::new),
             rules,
             pins,
             sparse: tracked.sparse,
@@ -189,7 +193,12 @@ impl Tree {
 
     /// The repository the workdir lies in, as found when the tree was opened.
     pub fn repository(&self) -> Result<&Repository, Unavailable> {
-        self.repository.as_ref().map_err(Clone::clone)
+        self.reader.as_ref().map(GitReader::repository).map_err(Clone::clone)
+    }
+
+    /// What the repository says and is set to now, read without running git.
+    pub fn git_facts(&mut self) -> Result<GitFacts, Unavailable> {
+        self.reader.as_mut().map_err(|reason| reason.clone())?.read()
     }
 
     /// The files as of the last scan.
@@ -234,8 +243,12 @@ impl Tree {
     /// Brings what is known up to date; returns the paths that would not hold still.
     fn look(&mut self) -> Result<Vec<Vec<u8>>, TreeError> {
         self.find_workdir()?;
-        let now = Now::read();
-        let prefix = self.repository.as_ref().map_or(&b""[..], |r| r.prefix.as_slice());
+        let now = Now::on(&*self.root);
+        let device = Sig::of(&rustix::fs::fstat(&*self.root).map_err(|e| TreeError::reading(b".", e))?).dev;
+        let prefix = self
+            .reader
+            .as_ref()
+            .map_or(&b""[..], |r| r.repository().prefix.as_slice());
         let walk = Walk {
             dirs: &self.known.dirs,
             remembered: &self.remembered,
@@ -244,6 +257,7 @@ impl Tree {
             state: self.state_path.as_deref(),
             prefix,
             now,
+            device,
         };
         let hauls = walk.run(self.root.clone(), self.rules.clone(), self.options.threads)?;
         let mut unstable = Vec::new();
@@ -305,7 +319,8 @@ impl Tree {
         match (held, named) {
             (Ok(held), Ok(named)) if (held.dev, held.ino) == (named.dev, named.ino) => Ok(()),
             _ => {
-                self.root = Arc::new(open_workdir(&self.workdir.clone())?.1);
+                // A link in its place is not followed: it would lead a restore elsewhere.
+                self.root = Arc::new(open_plain(&self.workdir)?);
                 Ok(())
             }
         }
@@ -350,24 +365,27 @@ fn outer_rules(repository: Option<&Repository>) -> Arc<Rules> {
 }
 
 fn open_workdir(workdir: &Path) -> Result<(PathBuf, OwnedFd), TreeError> {
-    let open = || -> Result<(PathBuf, OwnedFd), Errno> {
-        let path = workdir.canonicalize().map_err(|e| error::errno_of(&e))?;
-        let fd = rustix::fs::open(
-            &path,
-            OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC,
-            Mode::empty(),
-        )?;
-        Ok((path, fd))
-    };
-    open().map_err(|errno| match errno {
-        Errno::NOENT => TreeError::WorkdirRemoved {
-            workdir: workdir.to_path_buf(),
-        },
+    let path = workdir
+        .canonicalize()
+        .map_err(|e| unusable(workdir, error::errno_of(&e)))?;
+    let fd = open_plain(&path)?;
+    Ok((path, fd))
+}
+
+fn open_plain(workdir: &Path) -> Result<OwnedFd, TreeError> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    rustix::fs::open(workdir, flags, Mode::empty()).map_err(|errno| unusable(workdir, errno))
+}
+
+fn unusable(workdir: &Path, errno: Errno) -> TreeError {
+    let workdir = workdir.to_path_buf();
+    match errno {
+        Errno::NOENT => TreeError::WorkdirRemoved { workdir },
         errno => TreeError::WorkdirUnusable {
-            workdir: workdir.to_path_buf(),
+            workdir,
             errno: errno.raw_os_error(),
         },
-    })
+    }
 }
 
 fn relative(workdir: &Path, dir: &Path) -> Option<Vec<u8>> {

@@ -2,7 +2,10 @@
 //!
 //! The change time cannot be set by a program, so it catches an edit that keeps the size and puts the
 //! modification time back. What it cannot catch is a second edit within one tick of the file system's
-//! clock; a signature taken so close to the edit is not *settled*, and its file is hashed again.
+//! clock; a signature taken so close to the edit is not *settled*, and its file is hashed again. On a file
+//! system that is not known to keep change times faithfully nothing is ever settled.
+
+use std::os::fd::AsFd;
 
 use rustix::fs::{FileType, Stat};
 
@@ -12,6 +15,18 @@ use super::manifest::Kind;
 const TICK_NS: i128 = 20_000_000;
 /// File systems that only keep whole (or even) seconds.
 const COARSE_NS: i128 = 2_000_000_000;
+/// File systems whose change times are the kernel's own: ext2 to 4, XFS, Btrfs, tmpfs, overlayfs, F2FS,
+/// ZFS, bcachefs. Others (FUSE, 9p, network) may pass on whatever the other side says.
+const FAITHFUL: [u32; 8] = [
+    0xef53,
+    0x5846_5342,
+    0x9123_683e,
+    0x0102_1994,
+    0x794c_7630,
+    0xf2f5_2010,
+    0x2fc1_2fc1,
+    0xca45_1a4e,
+];
 
 /// Device, inode, size, mode and change time of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,18 +77,34 @@ impl Sig {
     /// is read.
     pub(crate) fn settled(&self, now: Now) -> bool {
         let slack = if self.ctime_ns == 0 { COARSE_NS } else { TICK_NS };
-        i128::from(self.ctime_s) * 1_000_000_000 + i128::from(self.ctime_ns) + slack < now.0
+        now.faithful && i128::from(self.ctime_s) * 1_000_000_000 + i128::from(self.ctime_ns) + slack < now.ns
     }
 }
 
 /// Nanoseconds since the epoch, on the clock that stamps files.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Now(i128);
+pub(crate) struct Now {
+    ns: i128,
+    faithful: bool,
+}
 
 impl Now {
-    pub(crate) fn read() -> Self {
+    /// The time on the file system that `fd` lies on.
+    pub(crate) fn on(fd: impl AsFd) -> Self {
         let time = rustix::time::clock_gettime(rustix::time::ClockId::RealtimeCoarse);
-        Self(i128::from(time.tv_sec) * 1_000_000_000 + i128::from(time.tv_nsec))
+        let ns = i128::from(time.tv_sec) * 1_000_000_000 + i128::from(time.tv_nsec);
+        Self {
+            ns,
+            faithful: rustix::fs::fstatfs(fd).is_ok_and(|fs| FAITHFUL.contains(&(fs.f_type as u32))),
+        }
+    }
+
+    /// The same time, on a file system that nothing is known of.
+    pub(crate) fn elsewhere(self) -> Self {
+        Self {
+            faithful: false,
+            ..self
+        }
     }
 }
 
@@ -94,9 +125,16 @@ mod tests {
 
     #[test]
     fn a_change_just_before_the_scan_is_not_settled() {
-        let now = Now(100_000_000_000);
+        let now = Now {
+            ns: 100_000_000_000,
+            faithful: true,
+        };
         assert!(!sig(99, 999_000_000).settled(now));
         assert!(sig(99, 900_000_000).settled(now));
+        assert!(
+            !sig(99, 900_000_000).settled(now.elsewhere()),
+            "nothing is believed of an unknown file system"
+        );
         assert!(
             !sig(101, 1).settled(now),
             "a change time in the future is never trusted"
@@ -105,7 +143,10 @@ mod tests {
 
     #[test]
     fn whole_seconds_are_taken_for_a_coarse_clock() {
-        let now = Now(100_500_000_000);
+        let now = Now {
+            ns: 100_500_000_000,
+            faithful: true,
+        };
         assert!(!sig(99, 0).settled(now));
         assert!(sig(98, 0).settled(now));
     }

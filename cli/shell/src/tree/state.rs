@@ -256,3 +256,83 @@ pub(crate) fn look_beneath(
         settled,
     }))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use crate::tree::{Options, Tree, cache};
+
+    fn open(dir: &Path, load_cache: bool) -> Tree {
+        Tree::open(
+            &dir.join("work"),
+            &dir.join("state"),
+            Options {
+                load_cache,
+                ..Options::default()
+            },
+        )
+        .unwrap()
+    }
+
+    /// A scanned tree of one file, whose digest is then made wrong.
+    fn misled(dir: &Path, settled: bool) -> Tree {
+        std::fs::create_dir(dir.join("work")).unwrap();
+        std::fs::write(dir.join("work/file"), "content").unwrap();
+        let mut tree = open(dir, true);
+        tree.scan().unwrap();
+        let root = tree.known.dirs.get_mut(&b""[..]).unwrap();
+        root.settled = true;
+        root.files[0].settled = settled;
+        root.files[0].digest = [9; 32];
+        tree
+    }
+
+    fn digest(tree: &mut Tree) -> [u8; 32] {
+        // The manifest is only put together again when something moved.
+        tree.stale = true;
+        tree.scan().unwrap();
+        tree.current().entry(b"file").unwrap().digest
+    }
+
+    #[test]
+    fn a_settled_file_is_not_read_again_and_an_unsettled_one_is() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(digest(&mut misled(dir.path(), true)), [9; 32]);
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(
+            digest(&mut misled(dir.path(), false)),
+            *blake3::hash(b"content").as_bytes()
+        );
+    }
+
+    #[test]
+    fn an_unsettled_directory_is_listed_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut tree = misled(dir.path(), true);
+        let root = tree.known.dirs.get_mut(&b""[..]).unwrap();
+        root.settled = false;
+        root.files.clear();
+        assert_eq!(digest(&mut tree), *blake3::hash(b"content").as_bytes());
+    }
+
+    #[test]
+    fn the_saved_cache_holds_settled_files_only_and_is_believed_only_when_asked_to() {
+        let dir = tempfile::tempdir().unwrap();
+        let tree = misled(dir.path(), true);
+        tree.save_cache().unwrap();
+        assert_eq!(digest(&mut open(dir.path(), true)), [9; 32]);
+        assert_eq!(
+            digest(&mut open(dir.path(), false)),
+            *blake3::hash(b"content").as_bytes()
+        );
+        let other = tempfile::tempdir().unwrap();
+        misled(other.path(), false).save_cache().unwrap();
+        assert_eq!(
+            digest(&mut open(other.path(), true)),
+            *blake3::hash(b"content").as_bytes()
+        );
+        let file = cache::Remembered::file(&other.path().canonicalize().unwrap().join("state"));
+        assert_eq!(file.metadata().unwrap().len(), 16 + 32, "no entry");
+    }
+}

@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 
 use rustix::fs::FileType;
 
-use super::Tree;
+use super::{Tree, TreeSeen};
 use super::beneath::{Beneath, open_dir_at};
 use super::error::TreeError;
 use super::listing::{SkipReason, Slot, list};
@@ -33,6 +33,22 @@ impl Tree {
         let before = self.known.manifest.clone();
         let unstable = self.look()?;
         self.seen(&before, unstable);
+        self.matching(under, matcher)
+    }
+
+    /// One look for both: [`Self::snapshot`], and the files that [`Self::capture_matching`] would find.
+    pub fn observe(
+        &mut self,
+        under: &[&[u8]],
+        matcher: &dyn Fn(&[u8]) -> bool,
+    ) -> Result<(TreeSeen, Vec<Entry>), TreeError> {
+        let seen = self.snapshot()?;
+        let found = self.matching(under, matcher)?;
+        Ok((seen, found))
+    }
+
+    /// Files that match, as of the last scan; ignored ones are looked at now.
+    fn matching(&mut self, under: &[&[u8]], matcher: &dyn Fn(&[u8]) -> bool) -> Result<Vec<Entry>, TreeError> {
         let scanned = self.known.manifest.entries().iter().filter(|e| matcher(&e.path));
         let mut found: Vec<Entry> = scanned.cloned().collect();
         let mut hidden: Vec<Vec<u8>> = self.known.ignored_files().collect();
@@ -115,7 +131,7 @@ impl Tree {
     }
 
     fn look_at_hidden(&mut self, paths: &[Vec<u8>]) -> Result<Vec<Entry>, TreeError> {
-        let now = Now::read();
+        let now = Now::on(self.root());
         let mut beneath = Beneath::new(self.root.as_fd());
         let mut captured: HashMap<Vec<u8>, Slot> = HashMap::with_capacity(paths.len());
         let (mut bytes, mut unstable, mut found) = (buffer(), Vec::new(), Vec::new());

@@ -45,6 +45,8 @@ pub(crate) struct Walk<'a> {
     /// The workdir relative to the top of the repository; empty when they are the same.
     pub(crate) prefix: &'a [u8],
     pub(crate) now: Now,
+    /// The device that `now` holds for.
+    pub(crate) device: u64,
 }
 
 /// What one thread found.
@@ -75,6 +77,7 @@ enum Job {
         path: Vec<u8>,
         fd: Arc<OwnedFd>,
         files: Vec<(CString, Kind)>,
+        now: Now,
     },
 }
 
@@ -132,7 +135,7 @@ impl Walk<'_> {
         queue.work(|job, more| match job {
             Job::Dir { path, parent, rules } => self.dir(path, parent.as_fd(), rules, &mut worker, more),
             Job::Warm { path, fd, from } => self.warm(&path, &fd, from, &mut worker),
-            Job::Cold { path, fd, files } => self.cold(path, fd.as_fd(), files, &mut worker),
+            Job::Cold { path, fd, files, now } => self.cold(path, fd.as_fd(), files, now, &mut worker),
         })?;
         Ok(worker.haul)
     }
@@ -177,6 +180,15 @@ impl Walk<'_> {
         Ok(())
     }
 
+    /// The time as it counts in a directory on this device.
+    fn now_on(&self, device: u64) -> Now {
+        if device == self.device {
+            self.now
+        } else {
+            self.now.elsewhere()
+        }
+    }
+
     /// True when the names in a known directory, and what is made of them, are what they were.
     fn still_good(&self, known: &Dir, path: &[u8], sig: Sig, rules: &Arc<Rules>, fd: BorrowedFd<'_>) -> bool {
         known.settled
@@ -205,10 +217,11 @@ impl Walk<'_> {
         worker: &mut Worker,
         more: &mut Vec<Job>,
     ) -> Result<(), TreeError> {
+        let now = self.now_on(sig.dev);
         let names = list(fd.as_fd(), &mut worker.names).map_err(|e| TreeError::reading(path, e))?;
         let rules_dir = join(self.prefix, path);
         let rules_dir = rules_dir.strip_suffix(b"/").unwrap_or(&rules_dir);
-        let (rules, ignore_file) = self.rules_of(path, rules_dir, &names, &parent_rules, fd.as_fd());
+        let (rules, ignore_file) = self.rules_of(path, rules_dir, &names, &parent_rules, fd.as_fd(), now);
         let skip = self.skip(path, &names);
         let hidden = self
             .state
@@ -227,12 +240,13 @@ impl Walk<'_> {
                 path: path.to_vec(),
                 fd: fd.clone(),
                 files,
+                now,
             });
             files = rest;
         }
         let dir = Dir {
             sig,
-            settled: sig.settled(self.now),
+            settled: sig.settled(now),
             parent_rules,
             rules,
             ignore_file,
@@ -254,6 +268,7 @@ impl Walk<'_> {
         names: &[Name],
         parent: &Arc<Rules>,
         fd: BorrowedFd<'_>,
+        now: Now,
     ) -> (Arc<Rules>, Option<(Sig, bool)>) {
         if names
             .binary_search_by(|n| n.name.to_bytes().cmp(b".gitignore"))
@@ -263,7 +278,7 @@ impl Walk<'_> {
         }
         let Some((sig, text)) = read_ignore_file(fd) else {
             let sig = sig_at(fd, ".gitignore").ok().flatten();
-            return (parent.clone(), sig.map(|sig| (sig, sig.settled(self.now))));
+            return (parent.clone(), sig.map(|sig| (sig, sig.settled(now))));
         };
         let known = self
             .dirs
@@ -272,7 +287,7 @@ impl Walk<'_> {
             .filter(|rules| rules.is_within(parent, &text));
         (
             known.cloned().unwrap_or_else(|| parent.within(rules_dir, text)),
-            Some((sig, sig.settled(self.now))),
+            Some((sig, sig.settled(now))),
         )
     }
 
@@ -301,11 +316,11 @@ impl Walk<'_> {
             if sig == Some(slot.sig) && slot.settled {
                 continue;
             }
-            let now = self.hash(path, fd.as_fd(), &slot.name, worker)?;
-            if now.is_none() {
+            let slot_now = self.hash(path, fd.as_fd(), &slot.name, self.now, worker)?;
+            if slot_now.is_none() {
                 worker.haul.unstable.push(join(path, slot.name.to_bytes()));
             }
-            worker.haul.warm.push((path.to_vec(), index, now));
+            worker.haul.warm.push((path.to_vec(), index, slot_now));
         }
         Ok(())
     }
@@ -316,6 +331,7 @@ impl Walk<'_> {
         path: Vec<u8>,
         fd: BorrowedFd<'_>,
         files: Vec<(CString, Kind)>,
+        now: Now,
         worker: &mut Worker,
     ) -> Result<(), TreeError> {
         let known = self.dirs.get(&path);
@@ -325,7 +341,7 @@ impl Walk<'_> {
             let sig = sig_at(fd, name.as_c_str()).map_err(|e| TreeError::reading(&file, e))?;
             let slot = match sig.and_then(|sig| self.reuse(known, &file, &name, sig)) {
                 Some(slot) => Some(slot),
-                None => self.hash(&path, fd, &name, worker)?,
+                None => self.hash(&path, fd, &name, now, worker)?,
             };
             match slot {
                 Some(slot) => slots.push(slot),
@@ -357,6 +373,7 @@ impl Walk<'_> {
         path: &[u8],
         fd: BorrowedFd<'_>,
         name: &CString,
+        now: Now,
         worker: &mut Worker,
     ) -> Result<Option<Slot>, TreeError> {
         match look_at(fd, name, &mut worker.bytes) {
@@ -365,7 +382,7 @@ impl Walk<'_> {
                 if !seen.stable {
                     worker.haul.unstable.push(join(path, name.to_bytes()));
                 }
-                let settled = seen.stable && seen.sig.settled(self.now);
+                let settled = seen.stable && seen.sig.settled(now);
                 Ok(Some(Slot {
                     name: name.clone(),
                     kind: seen.kind,

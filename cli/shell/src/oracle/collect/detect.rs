@@ -11,8 +11,6 @@ use std::collections::BTreeMap;
 pub struct Detection {
     /// The command as the user wrote it.
     pub command: String,
-    /// Names of the files at the root of the working directory.
-    pub root_files: Vec<String>,
     /// Text of the Makefile or justfile.
     pub makefile: Option<String>,
     /// Text of package.json.
@@ -362,7 +360,6 @@ mod tests {
             ),
             package_json: Some(r#"{"scripts":{"test":"NODE_ENV=test jest --ci","unit":"node --test","v":"vitest run"}}"#.to_string()),
             scripts: vec![("ci/test.sh".to_string(), "#!/bin/sh\nset -e\nif ! cargo nextest run; then exit 1; fi\n".to_string())],
-            root_files: Vec::new(),
         };
         choose(&detection).map_or("none", |collector| collector.name)
     }

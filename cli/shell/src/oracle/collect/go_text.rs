@@ -1,11 +1,13 @@
 //! `go test` without `-json`: package lines always, tests by name only with `-v`.
 
+use std::collections::BTreeMap;
+
 use crate::oracle::{Measured, Member, Status};
 
 /// Reads go's text output; `None` when there is no package line in it.
 pub(super) fn read(text: &str) -> Option<Measured> {
     let mut measured = Measured::unfinished("go");
-    let mut open: Vec<(String, Status)> = Vec::new();
+    let mut open: BTreeMap<String, Status> = BTreeMap::new();
     let (mut announced, mut concluded, mut packages, mut cached) = (0u64, 0u64, 0u64, 0u64);
     let mut verbose = false;
     for line in text.lines() {
@@ -13,21 +15,15 @@ pub(super) fn read(text: &str) -> Option<Measured> {
         if let Some(name) = content.strip_prefix("=== RUN ") {
             verbose = true;
             announced += 1;
-            let name = name.trim();
-            if !open.iter().any(|(known, _)| known == name) {
-                open.push((name.to_string(), Status::Error));
-            }
+            open.entry(name.trim().to_string()).or_insert(Status::Error);
         } else if let Some((name, status)) = verdict(content) {
             concluded += 1;
-            match open.iter_mut().rev().find(|(known, _)| known == name) {
-                Some((_, known)) => *known = status,
-                None => open.push((name.to_string(), status)),
-            }
+            open.insert(name.to_string(), status);
         } else if let Some((package, failed)) = package_line(line) {
             packages += 1;
             cached += u64::from(line.contains("(cached)"));
-            let explained = open.iter().any(|(_, status)| status.is_failing());
-            for (name, status) in open.drain(..) {
+            let explained = open.values().any(|status| status.is_failing());
+            for (name, status) in std::mem::take(&mut open) {
                 let lost = "started, and never came to a verdict";
                 let message = if status == Status::Error { lost } else { "" };
                 measured.members.push(

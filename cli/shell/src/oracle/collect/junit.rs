@@ -196,19 +196,13 @@ fn case(node: Node<'_, '_>, suite: &str) -> Case {
     if unrun("status") || unrun("result") {
         case.status = Status::Skipped;
     }
-    let mut rerun_only = false;
     for child in node.children() {
         let status = match child.tag_name().name() {
             "failure" => Status::Failed,
             "error" => Status::Error,
             "skipped" if child.attribute("type") == Some("pytest.xfail") => Status::Xfail,
             "skipped" => Status::Skipped,
-            "flakyFailure" | "flakyError" => {
-                case.retries += 1;
-                rerun_only = true;
-                Status::Passed
-            }
-            "rerunFailure" | "rerunError" => {
+            "flakyFailure" | "flakyError" | "rerunFailure" | "rerunError" => {
                 case.retries += 1;
                 Status::Passed
             }
@@ -221,10 +215,7 @@ fn case(node: Node<'_, '_>, suite: &str) -> Case {
             case.status = status;
         }
     }
-    if case.retries > 0 && case.status == Status::Passed && rerun_only {
-        case.status = Status::FlakyPassed;
-    } else if case.retries > 0 && case.status == Status::Passed {
-        // A rerun without a failure beside it: the retries passed, the first run did not.
+    if case.retries > 0 && case.status == Status::Passed {
         case.status = Status::FlakyPassed;
     }
     case

@@ -15,7 +15,7 @@
 //!
 //! A block that never closes is a process that ended early, whatever its exit status.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::libtest_binaries::{Binary, align, header};
 use super::{Artefact, CollectError, Collector, inject_nothing};
@@ -38,6 +38,8 @@ struct Block {
     /// Started on a line whose verdict did not follow on the same line.
     pending: Vec<String>,
     messages: BTreeMap<String, String>,
+    /// Every name seen so far, with and without its suffix.
+    names: HashSet<String>,
     listed: BTreeSet<String>,
     totals: Option<Totals>,
     terse: bool,
@@ -50,6 +52,14 @@ struct Totals {
     failed: u64,
     ignored: u64,
     measured: u64,
+}
+
+impl Totals {
+    fn ran(self) -> u64 {
+        [self.failed, self.ignored, self.measured]
+            .into_iter()
+            .fold(self.passed, u64::saturating_add)
+    }
 }
 
 /// Where in a block the reader stands.
@@ -236,27 +246,41 @@ impl Block {
     fn member_line(&mut self, line: &str) {
         if let Some((name, rest)) = line.strip_prefix("test ").and_then(|rest| rest.split_once(" ... ")) {
             match verdict(rest) {
-                Some((status, why)) => self.members.push((name.to_string(), status, why.to_string())),
-                None => self.pending.push(name.to_string()),
+                Some((status, why)) => self.conclude(name, status, why),
+                None => self.start(name),
             }
         } else if let Some(name) = line.strip_prefix("test ").and_then(|rest| rest.strip_suffix(" ...")) {
-            self.pending.push(name.to_string());
+            self.start(name);
         } else if let Some((status, why)) = verdict(line)
             && let Some(name) = self.pending.pop()
         {
-            self.members.push((name, status, why.to_string()));
+            self.conclude(&name, status, why);
         } else if let Some(name) = line.strip_suffix(" --- FAILED") {
             self.terse = true;
-            self.members.push((name.to_string(), Status::Failed, String::new()));
+            self.conclude(name, Status::Failed, "");
+        }
+    }
+
+    fn start(&mut self, name: &str) {
+        self.remember(name);
+        self.pending.push(name.to_string());
+    }
+
+    fn conclude(&mut self, name: &str, status: Status, why: &str) {
+        self.remember(name);
+        self.members.push((name.to_string(), status, why.to_string()));
+    }
+
+    fn remember(&mut self, name: &str) {
+        self.names.insert(name.to_string());
+        if let Some((bare, _)) = name.rsplit_once(" - ") {
+            self.names.insert(bare.to_string());
         }
     }
 
     fn knows(&self, name: &str) -> bool {
-        let name = name.trim_end();
-        let same = |known: &str| known == name || known.strip_prefix(name).is_some_and(|rest| rest.starts_with(" - "));
         // In terse output only the details name a failing test.
-        let terse = self.members.is_empty() && self.pending.is_empty();
-        terse || self.members.iter().any(|(known, ..)| same(known)) || self.pending.iter().any(|known| same(known))
+        self.names.is_empty() || self.names.contains(name.trim_end())
     }
 
     fn is_listed(&self, name: &str) -> bool {
@@ -293,10 +317,7 @@ impl Block {
                     .map(|name| (name.clone(), Status::Failed, String::new()))
                     .collect::<Vec<_>>(),
             );
-            self.terse = self.terse
-                || self
-                    .totals
-                    .is_some_and(|totals| totals.passed + totals.failed + totals.ignored > 0);
+            self.terse = self.terse || self.totals.is_some_and(|totals| totals.ran() > 0);
         }
     }
 
@@ -310,7 +331,11 @@ impl Block {
         let mut out = Vec::new();
         let count = |wanted: Status| self.members.iter().filter(|(_, status, _)| *status == wanted).count() as u64;
         let lines = (count(Status::Passed), count(Status::Failed), count(Status::Ignored));
-        let stated = (totals.passed + totals.measured, totals.failed, totals.ignored);
+        let stated = (
+            totals.passed.saturating_add(totals.measured),
+            totals.failed,
+            totals.ignored,
+        );
         if !self.terse && (lines != stated || !self.pending.is_empty()) {
             out.push(format!(
                 "{label} states {} passed, {} failed, {} ignored and lists {}, {}, {}",
@@ -324,7 +349,7 @@ impl Block {
     }
 }
 
-fn sum(mut blocks: Vec<Block>, headers: &[Binary]) -> Measured {
+fn sum(blocks: Vec<Block>, headers: &[Binary]) -> Measured {
     let mut measured = Measured::unfinished("libtest");
     let inline = blocks.iter().any(|block| block.inline.is_some());
     let (aligned, note) = align(if inline { &[] } else { headers }, blocks.len());
@@ -332,7 +357,7 @@ fn sum(mut blocks: Vec<Block>, headers: &[Binary]) -> Measured {
     measured.finished = !blocks.is_empty();
     let (mut announced, mut concluded) = (0u64, 0u64);
     let single = blocks.len() == 1;
-    for (at, (block, binary)) in blocks.iter_mut().zip(aligned).enumerate() {
+    for (at, (mut block, binary)) in blocks.into_iter().zip(aligned).enumerate() {
         let binary = block.inline.take().or(binary);
         let label = match &binary {
             Some(binary) => binary.label.clone(),
@@ -342,7 +367,7 @@ fn sum(mut blocks: Vec<Block>, headers: &[Binary]) -> Measured {
         block.settle();
         announced = announced.saturating_add(block.announced);
         concluded = concluded.saturating_add(match block.totals {
-            Some(totals) if block.terse => totals.passed + totals.failed + totals.ignored + totals.measured,
+            Some(totals) if block.terse => totals.ran(),
             _ => block.members.len() as u64,
         });
         measured.finished &= block.totals.is_some();
@@ -363,12 +388,13 @@ fn sum(mut blocks: Vec<Block>, headers: &[Binary]) -> Measured {
 }
 
 impl Block {
-    fn into_members(&mut self, label: &str, binary: Option<&Binary>) -> Vec<Member> {
+    fn into_members(self, label: &str, binary: Option<&Binary>) -> Vec<Member> {
         let lost = "started, and never came to a verdict";
-        let pending = std::mem::take(&mut self.pending)
+        let pending = self
+            .pending
             .into_iter()
             .map(|name| (name, Status::Error, lost.to_string()));
-        let members = std::mem::take(&mut self.members).into_iter().chain(pending);
+        let members = self.members.into_iter().chain(pending);
         members
             .map(|(name, status, why)| {
                 let bare = name.rsplit_once(" - ").map_or(name.as_str(), |(bare, _)| bare);

@@ -15,6 +15,7 @@ mod detect;
 mod error;
 mod go;
 mod go_text;
+mod injection;
 mod jest;
 mod junit;
 mod libtest;
@@ -31,6 +32,7 @@ mod vitest;
 
 pub use detect::{Detection, Invocation};
 pub use error::CollectError;
+pub use injection::{InjectRequest, Injection, ReportPlan};
 pub use jest::NODE_SHIM;
 pub use pytest::PLUGIN;
 
@@ -63,47 +65,6 @@ pub static ALL: &[&Collector] = &[
     &unittest::COLLECTOR,
     &vitest::COLLECTOR,
 ];
-
-/// Where injected reporters may write, and what is known about the command.
-#[derive(Debug, Clone, Copy)]
-pub struct InjectRequest<'a> {
-    pub detection: &'a Detection,
-    /// Absolute path of an empty directory made for this one run, outside the workspace.
-    pub reports_dir: &'a str,
-    /// Absolute path of the directory that will hold [`Injection::support_files`], outside the workspace.
-    pub support_dir: &'a str,
-    /// Leave out what can make a runner refuse to start; asked for after
-    /// [`CollectError::InjectionRefused`].
-    pub light: bool,
-}
-
-/// Changes to the check's environment. Nothing in the workspace and nothing in the command changes.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Injection {
-    /// Set, replacing an inherited value.
-    pub env: Vec<(String, String)>,
-    /// Joined to an inherited value with a blank, the injected part first.
-    pub env_words: Vec<(String, String)>,
-    /// Joined to an inherited value with `,`, the injected part first.
-    pub env_list: Vec<(String, String)>,
-    /// Joined to an inherited value with `:`, the injected part first.
-    pub env_path: Vec<(String, String)>,
-    /// Files to write into the support directory before the run: name and content.
-    pub support_files: Vec<(&'static str, &'static str)>,
-    pub report: ReportPlan,
-}
-
-/// Where the artefact of a run is found.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum ReportPlan {
-    /// In what the command prints.
-    #[default]
-    Output,
-    /// In this file of the reports directory; other files there belong to it.
-    File(&'static str),
-    /// In a file the user names: no reporter can be injected.
-    NamedByUser,
-}
 
 /// No change to the environment: the runner's ordinary output is what gets read.
 fn inject_nothing(_: &InjectRequest<'_>) -> Injection {

@@ -49,7 +49,11 @@ fn summary(text: &str, lines: &mut Lines) {
             .find(|(_, word)| word.starts_with(what))
     };
     let number = |what: &str| count(what).and_then(|(n, _)| n.parse::<u64>().ok()).unwrap_or(0);
-    lines.failed = Some(number("failed") + number("timed out") + number("exec failed"));
+    lines.failed = Some(
+        number("failed")
+            .saturating_add(number("timed out"))
+            .saturating_add(number("exec failed")),
+    );
 }
 
 /// `FAIL [   0.017s] ( 1/10) demo::it name`

@@ -5,6 +5,9 @@
 //! keeps the status the session ended with before a hook could change it. When both exist they must
 //! agree on whether anything failed.
 
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::{
     Artefact, CollectError, Collector, InjectRequest, Injection, Invocation, ReportPlan, junit, pytest_record,
 };
@@ -138,13 +141,13 @@ fn from_xml(xml: &[u8], artefact: &Artefact<'_>) -> Result<Measured, CollectErro
         .notes
         .push("read from JUnit XML alone: what was collected but not run is not known".to_string());
     let text = plain::text(artefact.stdout);
-    let surprises: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("XPASS ")).collect();
+    let surprises: BTreeSet<&str> = text.lines().filter_map(|line| line.strip_prefix("XPASS ")).collect();
+    let mut listed: BTreeMap<(String, bool), Member> = BTreeMap::new();
     for case in report.cases {
         let (id, container) = node_id(&case);
         let surprise = |id: &str| {
-            surprises
-                .iter()
-                .any(|line| *line == id || line.strip_prefix(id).is_some_and(|rest| rest.starts_with(" - ")))
+            let line = surprises.range(id..).next().and_then(|line| line.strip_prefix(id));
+            line.is_some_and(|rest| rest.is_empty() || rest.starts_with(" - "))
         };
         let status = if case.status == Status::Passed && surprise(&id) {
             Status::Xpass
@@ -155,17 +158,16 @@ fn from_xml(xml: &[u8], artefact: &Artefact<'_>) -> Result<Measured, CollectErro
         member.file = case.file;
         member.line = case.line.map(|line| line + 1);
         member.container = container;
-        match measured
-            .members
-            .iter_mut()
-            .find(|known| known.id == member.id && known.status != status)
-        {
-            // A test that failed and then failed to tear down is listed twice.
-            Some(known) if member.status.is_failing() && !known.status.is_failing() => *known = member,
-            Some(known) if known.status.is_failing() => {}
-            _ => measured.members.push(member),
+        // A test that failed and then failed to tear down is listed twice.
+        match listed.entry((member.id.clone(), container)) {
+            Entry::Vacant(entry) => drop(entry.insert(member)),
+            Entry::Occupied(mut entry) if status.is_failing() && !entry.get().status.is_failing() => {
+                drop(entry.insert(member))
+            }
+            Entry::Occupied(_) => {}
         }
     }
+    measured.members = listed.into_values().collect();
     measured.concluded = Some(measured.members.iter().filter(|member| !member.container).count() as u64);
     measured.finished = true;
     Ok(measured)

@@ -230,7 +230,7 @@ fn settle_plan(reading: &mut Reading, level: &Level, outermost: bool) {
             }
         }
         None if outermost => reading.planned = None,
-        None => reading.planned = reading.planned.map(|sum| sum + level.own),
+        None => reading.planned = reading.planned.map(|sum| sum.saturating_add(level.own)),
     }
 }
 

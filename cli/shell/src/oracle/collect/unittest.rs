@@ -12,7 +12,7 @@
 //! FAILED (failures=1)
 //! ```
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Artefact, CollectError, Collector, inject_nothing};
 use crate::oracle::{MESSAGE_LIMIT_BYTES, Measured, Member, Status, plain};
@@ -37,8 +37,9 @@ pub(super) static COLLECTOR: Collector = Collector {
 #[derive(Default)]
 struct Reading {
     tests: BTreeMap<String, (Status, String)>,
-    /// Started on a line whose verdict has not come yet.
-    pending: Vec<String>,
+    /// Started on a line whose verdict has not come yet; `stack` keeps their order.
+    pending: BTreeSet<String>,
+    stack: Vec<String>,
     verbose: bool,
     /// `Ran N tests`, summed.
     ran: Option<u64>,
@@ -102,18 +103,12 @@ fn read(text: &str) -> Reading {
 fn headline(line: &str) -> Option<(String, Status)> {
     let (word, rest) = line.split_once(": ")?;
     let status = match word {
+        // Unlike an unexpected pass elsewhere, it makes the run fail.
         "FAIL" | "UNEXPECTED SUCCESS" => Status::Failed,
         "ERROR" => Status::Error,
         _ => return None,
     };
-    Some((
-        name_of(rest)?,
-        if word == "UNEXPECTED SUCCESS" {
-            Status::Xpass
-        } else {
-            status
-        },
-    ))
+    Some((name_of(rest)?, status))
 }
 
 /// The dotted name in `test_x (mod.Class.test_x)` or, before Python 3.11, `test_x (mod.Class)`.
@@ -147,7 +142,7 @@ fn verdict(text: &str) -> Option<(Status, String)> {
         "FAIL" => (Status::Failed, String::new()),
         "ERROR" => (Status::Error, String::new()),
         "expected failure" => (Status::Xfail, String::new()),
-        "unexpected success" => (Status::Xpass, String::new()),
+        "unexpected success" => (Status::Failed, text.to_string()),
         _ => (
             Status::Skipped,
             text.strip_prefix("skipped ")?.trim_matches(['\'', '"']).to_string(),
@@ -163,7 +158,7 @@ impl Reading {
                 Some(head) => (head, ""),
                 None => {
                     if let Some((status, why)) = verdict(line)
-                        && let Some(id) = self.pending.pop()
+                        && let Some(id) = self.last_pending()
                     {
                         self.note(&id, status, &why);
                     } else {
@@ -180,17 +175,26 @@ impl Reading {
         self.verbose = true;
         *described = None;
         match verdict(tail) {
-            Some((status, why)) => {
-                self.pending.retain(|known| *known != id);
-                self.note(&id, status, &why);
+            Some((status, why)) => self.note(&id, status, &why),
+            None => {
+                self.stack.push(id.clone());
+                self.pending.insert(id);
             }
-            None => self.pending.push(id),
         }
+    }
+
+    fn last_pending(&mut self) -> Option<String> {
+        while let Some(id) = self.stack.pop() {
+            if self.pending.contains(&id) {
+                return Some(id);
+            }
+        }
+        None
     }
 
     /// Keeps the gravest status: subtests report under the name of their test.
     fn note(&mut self, id: &str, status: Status, why: &str) {
-        self.pending.retain(|known| known != id);
+        self.pending.remove(id);
         let known = self.tests.entry(id.to_string()).or_insert((status, why.to_string()));
         let gravity = |status: Status| match status {
             Status::Error => 3,
@@ -215,31 +219,58 @@ impl Reading {
         }
         for (name, count) in counts.split(", ").filter_map(|part| part.split_once('=')) {
             if let Ok(count) = count.parse::<u64>() {
-                *self.stated.entry(name.to_string()).or_default() += count;
+                let stated = self.stated.entry(name.to_string()).or_default();
+                *stated = stated.saturating_add(count);
             }
         }
         true
     }
 }
 
-fn sum(reading: Reading) -> Measured {
-    let mut measured = Measured::unfinished("unittest");
-    let stated = |name: &str| reading.stated.get(name).copied().unwrap_or(0);
-    measured.finished = reading.summaries > 0 && reading.summaries == reading.verdicts;
-    measured.complete = reading.verbose || reading.ran == Some(0);
-    let started = (reading.tests.len() + reading.pending.len()) as u64;
-    if reading.verbose {
-        measured.announced = Some(started.max(reading.ran.unwrap_or(0)));
+impl Reading {
+    fn stated(&self, name: &str) -> u64 {
+        self.stated.get(name).copied().unwrap_or(0)
     }
-    measured.concluded = Some(reading.ran.unwrap_or(reading.tests.len() as u64));
-    let failing = reading.tests.values().filter(|(status, _)| status.is_failing()).count() as u64;
+
+    fn count(&self, wanted: Status) -> u64 {
+        self.tests.values().filter(|(status, _)| *status == wanted).count() as u64
+    }
+
+    fn finished(&self) -> bool {
+        self.summaries > 0 && self.summaries == self.verdicts
+    }
+
+    /// A verdict glued to a test's own output: whatever failed has a section of its own, so when every
+    /// other verdict is accounted for, it can only have been `ok`.
+    fn settle_glued(&mut self) {
+        let accounted = self.stated("skipped") == self.count(Status::Skipped)
+            && self.stated("expected failures") == self.count(Status::Xfail);
+        if self.finished() && accounted {
+            for id in std::mem::take(&mut self.pending) {
+                self.tests.insert(id, (Status::Passed, String::new()));
+            }
+        }
+    }
+}
+
+fn sum(mut reading: Reading) -> Measured {
+    reading.settle_glued();
+    let mut measured = Measured::unfinished("unittest");
+    measured.finished = reading.finished();
+    measured.complete = reading.verbose || reading.ran == Some(0);
+    let concluded = reading.ran.unwrap_or(reading.tests.len() as u64);
+    measured.concluded = Some(concluded);
+    measured.announced = reading
+        .verbose
+        .then(|| concluded.saturating_add(reading.pending.len() as u64));
+    let failing = reading.count(Status::Failed) + reading.count(Status::Error);
     if !measured.finished {
         measured.contradictions.push("the test run never summed up".to_string());
     } else if reading.success && failing > 0 {
         measured
             .contradictions
             .push("the summary says OK and a test failed".to_string());
-    } else if !reading.success && failing == 0 && stated("unexpected successes") == 0 {
+    } else if !reading.success && failing == 0 {
         measured
             .contradictions
             .push("the summary says FAILED and no failing test is named".to_string());
@@ -248,15 +279,18 @@ fn sum(reading: Reading) -> Measured {
         measured
             .notes
             .push("without -v, only failing tests are named".to_string());
-        if stated("skipped") > 0 {
+        if reading.stated("skipped") > 0 {
             measured
                 .notes
-                .push(format!("{} skipped without a name", stated("skipped")));
+                .push(format!("{} skipped without a name", reading.stated("skipped")));
         }
     }
     for (id, (status, message)) in reading.tests {
         // A class or module that could not be set up, or a module that could not be imported.
-        let container = id.contains("setUp") || id.contains("tearDown") || id.starts_with("unittest.loader.");
+        let container = ["setUpClass", "setUpModule", "tearDownClass", "tearDownModule"]
+            .iter()
+            .any(|part| id.ends_with(part))
+            || id.starts_with("unittest.loader.");
         let mut member = Member::new(id, status).saying(&message);
         member.container = container;
         measured.members.push(member);

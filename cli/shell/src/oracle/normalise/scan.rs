@@ -1,5 +1,8 @@
 //! Recognisers of one thing at one place. Each returns the length of what it recognised.
 
+/// How far a rule looks back, and how long a path it takes.
+const LOOK_LIMIT_BYTES: usize = 256;
+
 /// A line being read from left to right.
 pub(super) struct Scan<'a> {
     pub(super) text: &'a str,
@@ -11,8 +14,13 @@ impl<'a> Scan<'a> {
         &self.text[self.at..]
     }
 
+    /// What stands before, as far back as any rule looks: a long line must not cost its square.
     pub(super) fn before(&self) -> &'a str {
-        &self.text[..self.at]
+        let mut start = self.at.saturating_sub(LOOK_LIMIT_BYTES);
+        while !self.text.is_char_boundary(start) {
+            start += 1;
+        }
+        &self.text[start..self.at]
     }
 
     /// Whether a word, number or name could begin here.
@@ -158,6 +166,7 @@ pub(super) fn path(text: &str) -> Option<(usize, usize)> {
     if !text.starts_with('/') && !drive {
         return None;
     }
+    let text = &text[..text.floor_char_boundary(LOOK_LIMIT_BYTES * 16)];
     let start = if drive { 2 } else { 0 };
     let length = start
         + text[start..]

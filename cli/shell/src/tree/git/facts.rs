@@ -63,10 +63,13 @@ impl GitReader {
         if common_dir.join("reftable").is_dir() {
             return Err(Unavailable::Reftable { git_dir: common_dir });
         }
-        let refs = self.refs.read(&git_dir, &common_dir)?;
+        let now = std::fs::File::open(&common_dir)
+            .map(Now::on)
+            .map_err(|e| Unavailable::reading(&common_dir, &e))?;
+        let refs = self.refs.read(&git_dir, &common_dir, now)?;
         let (head, branch) = head(&git_dir, &refs)?;
         let mut sweep = Sweep {
-            now: Now::read(),
+            now,
             known: &self.seen,
             seen: HashMap::new(),
             meta: BTreeMap::new(),

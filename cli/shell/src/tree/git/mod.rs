@@ -1,7 +1,7 @@
 //! Git, from the outside: where the repository is, what its references and settings are.
 //!
-//! Facts are read from its files in this process ([`facts`], [`refs`]). The git program itself is run for
-//! two things only, listing what is tracked and exporting ([`run`], [`export`], [`patch`]), and then with
+//! Facts are read from its files in this process (`facts`, `refs`). The git program itself is run for
+//! two things only, listing what is tracked and exporting (`run`, `export`, `patch`), and then with
 //! everything switched off that a repository's own configuration could make it execute.
 
 use std::ffi::OsStr;

@@ -18,8 +18,12 @@ pub(crate) struct RefReader {
 
 impl RefReader {
     /// Every reference: full name to commit id, or to `ref: other` for a symbolic one.
-    pub(crate) fn read(&mut self, git_dir: &Path, common_dir: &Path) -> Result<BTreeMap<String, String>, Unavailable> {
-        let now = Now::read();
+    pub(crate) fn read(
+        &mut self,
+        git_dir: &Path,
+        common_dir: &Path,
+        now: Now,
+    ) -> Result<BTreeMap<String, String>, Unavailable> {
         let mut refs = self.packed(common_dir, now)?;
         let mut still = HashMap::with_capacity(self.loose.len());
         self.loose_in(&common_dir.join("refs"), "refs", now, &mut still, &mut refs)?;

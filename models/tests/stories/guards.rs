@@ -1,0 +1,216 @@
+//! Cheats, and what the run says to them.
+
+use engine::event::halt::HaltReason as R;
+use engine::event::measurement::SurfaceClass;
+use engine::event::policy::{OnViolation, Policy};
+use models::act::{Edit, End, Look, Turn, Walk};
+use models::project::Tree;
+use models::script::Script;
+
+use super::{RED, ends, last_told, policy, project, run, told};
+
+fn restoring(policy: &mut Policy) {
+    policy.guards.on_violation = OnViolation::Restore;
+}
+
+#[test]
+fn an_edited_test_halts_although_the_check_is_green() {
+    let run = run(
+        policy(|_| {}),
+        project(3),
+        Script::edits(&[Edit::Cheat(SurfaceClass::Blocked)]),
+    );
+    told(
+        &run,
+        &format!(
+            "{RED}
+             1 context exec#1 ->0 walk:after_exec iteration#1 ->0 walk:after_check guards!blocked_paths
+             halt blocked_path_modified guard"
+        ),
+    );
+    ends(&run, R::BlockedPathModified, "guard", "tests/a.sh");
+}
+
+#[test]
+fn every_cheat_halts_with_its_reason() {
+    let cases = [
+        (Edit::Cheat(SurfaceClass::Blocked), R::BlockedPathModified),
+        (Edit::Cheat(SurfaceClass::Protected), R::MetricIntegrityViolation),
+        (Edit::Cheat(SurfaceClass::Determinant), R::MetricIntegrityViolation),
+        (Edit::MoveRef, R::BlockedPathModified),
+        (Edit::EditHook, R::BlockedPathModified),
+        (Edit::TouchState, R::BlockedPathModified),
+        (Edit::Skip(2), R::MetricIntegrityViolation),
+        (Edit::Delete(2), R::MetricIntegrityViolation),
+    ];
+    for (edit, reason) in cases {
+        let run = run(policy(|_| {}), project(3), Script::edits(&[edit]));
+        ends(&run, reason, "guard", "");
+    }
+}
+
+#[test]
+fn a_violation_is_put_back_once_and_halts_the_second_time() {
+    let run = run(
+        policy(restoring),
+        project(3),
+        Script::edits(&[Edit::Cheat(SurfaceClass::Blocked)]),
+    );
+    told(
+        &run,
+        &format!(
+            "{RED}
+             1 context exec#1 ->0 walk:after_exec iteration#1 ->0 walk:after_check guards!blocked_paths reject:violation restore#1 ->ok walk:after_restore progress checkpoint
+             2 context exec#1 ->0 walk:after_exec iteration#1 ->0 walk:after_check guards!blocked_paths
+             halt blocked_path_modified guard"
+        ),
+    );
+    ends(
+        &run,
+        R::BlockedPathModified,
+        "guard",
+        "violation 2 (violations_max = 2)",
+    );
+    assert!(last_told(&run).contains("touched what is out of bounds"));
+}
+
+#[test]
+fn after_a_violation_that_was_put_back_honest_work_converges() {
+    let script = Script::edits(&[Edit::Cheat(SurfaceClass::Blocked), Edit::Fix(2)]);
+    let run = run(policy(restoring), project(3), script);
+    ends(&run, R::SuccessConditionMet, "check_passed", "iteration 2");
+    assert!(run.world.tree.really_green());
+}
+
+#[test]
+fn a_cheat_that_was_put_back_does_not_set_the_best() {
+    let bend = |p: &mut Policy| {
+        restoring(p);
+        p.oracle.baseline = false;
+        p.thresholds.no_progress_k = 2;
+    };
+    let script = Script::edits(&[
+        Edit::Cheat(SurfaceClass::Blocked),
+        Edit::Fix(0),
+        Edit::Fix(1),
+        Edit::Fix(2),
+    ]);
+    let run = run(policy(bend), project(0), script);
+    ends(&run, R::SuccessConditionMet, "check_passed", "iteration 4");
+}
+
+#[test]
+fn a_guard_that_cannot_run_is_never_green() {
+    let script = Script {
+        walks: vec![Walk::Fine, Walk::Fine, Walk::GitUnreadable],
+        ..Script::edits(&[Edit::Fix(2)])
+    };
+    let run = run(policy(|_| {}), project(3), script);
+    told(
+        &run,
+        &format!(
+            "{RED}
+             1 context exec#1 ->0 walk:after_exec iteration#1 ->0 walk:after_check guards?refs_moved
+             halt objective_unverified guard_unavailable"
+        ),
+    );
+}
+
+#[test]
+fn a_guard_that_cannot_run_does_not_stop_red_work() {
+    let script = Script {
+        walks: vec![Walk::Fine, Walk::Fine, Walk::GitUnreadable],
+        ..Script::edits(&[Edit::Fix(0), Edit::Fix(1)])
+    };
+    let run = run(policy(|_| {}), project(4), script);
+    ends(&run, R::SuccessConditionMet, "check_passed", "iteration 2");
+}
+
+#[test]
+fn output_that_nobody_can_read_any_more_is_never_green() {
+    let script = Script::edits(&[Edit::Fix(2)]).looks(&[Look::Honest, Look::Unreadable]);
+    let run = run(policy(|_| {}), project(3), script);
+    ends(&run, R::ObjectiveUnverified, "guard_unavailable", "collected_set");
+}
+
+#[test]
+fn a_check_that_lies_about_its_tests_is_caught() {
+    for (look, words) in [
+        (Look::ExitZero, "exited green while 1 members failed"),
+        (Look::ZeroTests(0), "without running a test"),
+        (Look::Stale, "older than the check"),
+        (Look::NoReport, "wrote no report"),
+        (Look::Partial, "only 3 concluded"),
+    ] {
+        let edit = if look == Look::ExitZero {
+            Edit::Salt(1)
+        } else {
+            Edit::Fix(2)
+        };
+        let script = Script::edits(&[edit]).looks(&[Look::Honest, look]);
+        let run = run(policy(|_| {}), project(3), script);
+        ends(&run, R::MetricIntegrityViolation, "guard", words);
+    }
+}
+
+#[test]
+fn a_suite_that_never_had_a_test_is_inadequate() {
+    let script = Script::default().looks(&[Look::ZeroTests(0)]);
+    let run = run(policy(|_| {}), project(7), script);
+    ends(&run, R::CheckInadequate, "guard", "without running a test");
+}
+
+#[test]
+fn a_check_that_rewrites_the_surface_is_caught() {
+    let script = Script::edits(&[Edit::Fix(2)]).looks(&[Look::Honest, Look::WritesSurface]);
+    let run = run(policy(|_| {}), project(3), script);
+    ends(&run, R::MetricIntegrityViolation, "guard", "while the check ran");
+}
+
+#[test]
+fn a_process_that_cannot_be_ended_makes_the_verdict_unverified() {
+    let survives = |ended| Turn {
+        edit: Edit::Fix(2),
+        end: End::Survivor { ended },
+    };
+    let script = |ended| Script {
+        turns: vec![survives(ended)],
+        ..Script::default()
+    };
+    ends(
+        &run(policy(|_| {}), project(3), script(false)),
+        R::ObjectiveUnverified,
+        "guard",
+        "could not be ended",
+    );
+    ends(
+        &run(policy(|_| {}), project(3), script(true)),
+        R::SuccessConditionMet,
+        "check_passed",
+        "iteration 1",
+    );
+    let by_check = Script::edits(&[Edit::Fix(2)]).looks(&[Look::Honest, Look::Survivor]);
+    ends(
+        &run(policy(|_| {}), project(3), by_check),
+        R::ObjectiveUnverified,
+        "guard",
+        "left behind by the check",
+    );
+}
+
+#[test]
+fn a_lost_workdir_halts_as_such() {
+    let script = Script {
+        walks: vec![Walk::Fine, Walk::Fine, Walk::Lost],
+        ..Script::edits(&[Edit::Set(Tree::default())])
+    };
+    let run = run(policy(|_| {}), project(3), script);
+    told(
+        &run,
+        &format!(
+            "{RED}
+             1 context exec#1 ->0
+             halt workspace_invalid workdir_lost"
+        ),
+    );
+}
