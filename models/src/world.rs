@@ -30,8 +30,10 @@ pub enum Runner {
 pub struct Ghosts {
     /// The sources that the last run of the check really judged.
     pub judged: Option<Tree>,
-    /// Runs in a row on those sources that were green, said so, and hid nothing. Counts to three.
+    /// Runs on those sources that exited green. Counts to three.
     pub greens: u8,
+    /// Those of them that showed a failing test as passing: nothing tells them from the truth.
+    pub lies: u8,
     /// Something wrote into the state directory since the last turn began.
     pub touched: bool,
     /// A process of the turn or of its check still runs.
@@ -269,8 +271,7 @@ impl World {
         if look == Look::Survivor {
             run.survivors.push(survivor(false));
         }
-        let honest = matches!(look, Look::Honest | Look::WritesArtefact | Look::Unreadable);
-        self.witness(before, honest && run.exited() == Some(0));
+        self.witness(before, run.exited() == Some(0), matches!(look, Look::Flip(_)));
         let integrity = self.integrity.then(|| {
             let ids: Vec<String> = self.tree.members().into_iter().map(|(id, _)| id).collect();
             let digest = fingerprint(&ids);
@@ -286,14 +287,13 @@ impl World {
     }
 
     /// Notes what a run of the check really was.
-    fn witness(&mut self, judged: Tree, green: bool) {
-        let same = self.ghosts.judged == Some(judged);
-        self.ghosts.judged = Some(judged);
-        self.ghosts.greens = match (green, same) {
-            (false, _) => 0,
-            (true, true) => (self.ghosts.greens + 1).min(3),
-            (true, false) => 1,
-        };
+    fn witness(&mut self, judged: Tree, green: bool, lie: bool) {
+        if self.ghosts.judged != Some(judged) {
+            self.ghosts.judged = Some(judged);
+            (self.ghosts.greens, self.ghosts.lies) = (0, 0);
+        }
+        self.ghosts.greens = (self.ghosts.greens + u8::from(green)).min(3);
+        self.ghosts.lies = (self.ghosts.lies + u8::from(green && lie)).min(3);
     }
 
     fn reading(
