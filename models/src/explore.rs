@@ -16,7 +16,7 @@ use engine::{Effect, Next, State};
 
 use crate::act::{Act, Edit, Look, Repair, Slice, Turn, Walk};
 use crate::drive::opening;
-use crate::properties;
+use crate::properties::{self, Rank};
 use crate::script::transcript;
 use crate::world::World;
 
@@ -253,7 +253,7 @@ impl Node {
         Ok(())
     }
 
-    fn rank(&self) -> (u32, u32, u32, u32) {
+    fn rank(&self) -> Rank {
         let lives = 2 * self.interruptions + u32::from(self.down);
         properties::rank(&self.state, self.pending.as_ref().map(|key| &key.0), lives)
     }

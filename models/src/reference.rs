@@ -119,6 +119,9 @@ struct Reader {
     suspended: bool,
     halted: String,
     look_again: bool,
+    /// The tree of the newest walk, and the attempt of the last check that had a verdict.
+    walked: String,
+    checked: u64,
     drifted: bool,
     members: BTreeMap<String, String>,
     accepted: Option<(String, BTreeSet<String>)>,
@@ -261,6 +264,7 @@ impl Reader {
         must(self.running.is_empty(), "nothing is walked while something runs")?;
         let seen = &event["seen"];
         let tree = text(seen, "tree").to_string();
+        let walked = std::mem::replace(&mut self.walked, tree.clone());
         match (text(event, "purpose"), self.room.as_str()) {
             ("baseline", "open") => {
                 self.t0 = true;
@@ -280,13 +284,26 @@ impl Reader {
             ("resume", room) => {
                 must(self.look_again, "only a resumed run looks again")?;
                 let before_work = room == "context" || (room == "exec:ask" && self.attempt == 1);
+                let before_sample = matches!(room, "decide" | "progress");
+                let before_check = room == "check" && self.iteration > 0;
                 must(
-                    before_work || (room == "check" && self.iteration > 0),
+                    before_work || before_check || before_sample,
                     "a run looks again before it works",
                 )?;
                 self.look_again = false;
-                if room == "check" {
+                if before_check {
                     self.turn.tree = tree;
+                } else if before_sample {
+                    // A sample repeats a run on the same tree; another tree is checked anew.
+                    if tree == walked {
+                        return Ok(());
+                    }
+                    self.turn = Turn {
+                        tree,
+                        ..Turn::default()
+                    };
+                    self.attempt = self.checked + 1;
+                    return self.enter(if self.iteration == 0 { "open" } else { "check" });
                 } else {
                     let plain =
                         self.policy["guards"]["surface"] == "frozen" && list(&self.policy["guards"], "off").is_empty();
@@ -369,10 +386,12 @@ impl Reader {
                 "check"
             }
             ("check_began", "decide") if purpose == "recheck" => {
+                must(!self.look_again, "a resumed run looks before it checks")?;
                 must(!self.turn.broke.is_empty(), "a recheck follows a regression")?;
                 self.first_sample(&purpose)
             }
             ("check_began", "progress") if sampling => {
+                must(!self.look_again, "a resumed run looks before it checks")?;
                 must(!self.turn.restored, "a tree that was put back is not sampled")?;
                 must(
                     (purpose == "confirmation") == self.turn.green,
@@ -481,6 +500,7 @@ impl Reader {
         let exit = if by_itself { run["code"].clone() } else { Value::Null };
         let digest = text(seen, "members_digest").to_string();
         if what == "check" {
+            self.checked = self.attempt;
             self.turn.green = verdict && exit == self.policy["oracle"]["success_exit"];
             (self.turn.exit, self.turn.members_digest) = (exit, digest);
             return self.enter(if verdict { "check:walk" } else { "failed" });

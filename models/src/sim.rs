@@ -14,6 +14,7 @@ use crate::act::{Act, Edit, End, Look, Repair, Slice, Turn, Walk};
 use crate::drive::{Broken, Ended, Fate, Point, Run};
 use crate::project::{TESTS, Tree};
 use crate::properties;
+use crate::script::transcript;
 use crate::world::{Runner, World};
 
 /// A small generator (xorshift64*): good dice, the same on every machine.
@@ -221,9 +222,23 @@ fn world(dice: &mut Dice) -> World {
 #[derive(Clone, Debug)]
 pub enum Fault {
     Broken(Broken),
-    /// A property of a step does not hold.
-    Violated(&'static str),
+    /// A property of a step does not hold; the run as a story.
+    Violated {
+        property: &'static str,
+        story: String,
+    },
 }
+
+impl std::fmt::Display for Fault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Broken(broken) => broken.fmt(f),
+            Self::Violated { property, story } => write!(f, "broken: {property}\n{story}"),
+        }
+    }
+}
+
+impl std::error::Error for Fault {}
 
 /// How a simulated run went.
 #[derive(Clone, Debug)]
@@ -283,10 +298,16 @@ fn witnessed(run: &Run, from: usize) -> Result<(), Fault> {
     let Some((last, before)) = run.journal.split_last().filter(|_| run.journal.len() > from) else {
         return Ok(());
     };
+    if !matches!(last, Event::Halted(_) | Event::CandidateAccepted(_)) {
+        return Ok(());
+    }
     let broken = |(index, illegal)| Fault::Broken(Broken::Unfoldable(index, illegal));
     let before = State::fold(before).map_err(broken)?;
     let after = State::fold(&run.journal).map_err(broken)?;
-    properties::step(&before, last, &after, &run.world).map_err(Fault::Violated)
+    properties::step(&before, last, &after, &run.world).map_err(|property| Fault::Violated {
+        property,
+        story: format!("{:?}\n{}", run.world, transcript(&run.journal)),
+    })
 }
 
 /// What happens to the workdir while no governor lives.

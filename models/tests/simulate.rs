@@ -18,12 +18,17 @@ fn lines(journal: &[Event]) -> Vec<Value> {
         .collect()
 }
 
-#[test]
-fn twenty_thousand_runs_hold_and_are_accepted_twice() {
-    let mut reasons: BTreeMap<&str, u32> = BTreeMap::new();
-    let (mut lives, mut events) = (0, 0);
-    for seed in 0..SEEDS {
-        let simulated = simulate(seed).unwrap_or_else(|fault| panic!("seed {seed}: {fault:?}"));
+#[derive(Default)]
+struct Tally {
+    reasons: BTreeMap<&'static str, u32>,
+    lives: u32,
+    events: usize,
+}
+
+fn tally(seeds: std::ops::Range<u64>) -> Tally {
+    let mut tally = Tally::default();
+    for seed in seeds {
+        let simulated = simulate(seed).unwrap_or_else(|fault| panic!("seed {seed}: {fault}"));
         let journal = &simulated.run.journal;
         if let Err(divergence) = engine::rederive(journal) {
             panic!("seed {seed}: {divergence}\n{}", transcript(journal));
@@ -31,12 +36,29 @@ fn twenty_thousand_runs_hold_and_are_accepted_twice() {
         if let Err(refusal) = reference::accept(&lines(journal)) {
             panic!("seed {seed}: {refusal}\n{}", transcript(journal));
         }
-        *reasons
-            .entry(simulated.reason.map_or("none", |reason| reason.label()))
-            .or_default() += 1;
-        lives += simulated.lives;
-        events += journal.len();
+        let reason = simulated.reason.map_or("none", |reason| reason.label());
+        *tally.reasons.entry(reason).or_default() += 1;
+        tally.lives += simulated.lives;
+        tally.events += journal.len();
     }
+    tally
+}
+
+#[test]
+fn twenty_thousand_runs_hold_and_are_accepted_twice() {
+    let half = SEEDS / 2;
+    let mut total = Tally::default();
+    std::thread::scope(|scope| {
+        let halves = [0..half, half..SEEDS].map(|seeds| scope.spawn(|| tally(seeds)));
+        for part in halves.map(|half| half.join().unwrap_or_else(|why| std::panic::resume_unwind(why))) {
+            for (reason, count) in part.reasons {
+                *total.reasons.entry(reason).or_default() += count;
+            }
+            total.lives += part.lives;
+            total.events += part.events;
+        }
+    });
+    let Tally { reasons, lives, events } = total;
     println!("{lives} lives, {events} events, {reasons:?}");
     for reason in [
         "success_condition_met",
@@ -60,18 +82,20 @@ fn a_seed_is_one_run() {
     }
 }
 
-/// What a forger may do to a journal without anybody but the hash chain noticing: leave out that a run was
-/// stopped or resumed, that a person spoke, or its end.
+/// What a forger may do to a journal without anybody but the hash chain noticing: leave out or move that a
+/// governor died, was stopped or was resumed, that a person spoke, a halt that was followed by a resume, or
+/// the end. Each leaves the journal of another run that is just as legal.
 fn harmless(kind: &str, journal: &[Event], at: usize) -> bool {
-    let name = journal[at].name();
-    let of_life = matches!(name, "suspended" | "resumed" | "amended" | "acked" | "interrupted");
-    let last = at + 1 == journal.len();
-    of_life
-        || (kind == "drop" && last)
-        || (kind == "swap" && at + 1 < journal.len() && {
-            let next = journal[at + 1].name();
-            matches!(next, "suspended" | "resumed" | "amended" | "acked" | "interrupted")
-        })
+    let of_life = |event: &Event| {
+        matches!(
+            event.name(),
+            "suspended" | "resumed" | "amended" | "acked" | "interrupted"
+        )
+    };
+    let next = journal.get(at + 1);
+    let followed = next.is_some_and(of_life);
+    let halt = journal[at].name() == "halted" && followed;
+    of_life(&journal[at]) || halt || (kind == "drop" && next.is_none()) || (kind == "swap" && followed)
 }
 
 #[test]
@@ -112,7 +136,7 @@ fn journals_that_were_tampered_with_are_refused() {
 #[test]
 fn a_decision_that_was_rewritten_is_refused() {
     let mut rewritten = 0_u32;
-    for seed in 0..2_000 {
+    for seed in 0..400 {
         let journal = simulate(seed).unwrap().run.journal;
         for (at, event) in journal.iter().enumerate() {
             let mut forged = event.clone();
@@ -133,7 +157,7 @@ fn a_decision_that_was_rewritten_is_refused() {
             rewritten += 1;
         }
     }
-    assert!(rewritten > 5_000, "{rewritten}");
+    assert!(rewritten > 1_000, "{rewritten}");
 }
 
 #[test]

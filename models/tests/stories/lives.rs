@@ -120,6 +120,31 @@ fn what_somebody_changed_between_two_lives_is_what_the_check_is_said_to_have_jud
 }
 
 #[test]
+fn a_confirmation_on_another_tree_confirms_nothing() {
+    let mut script = Script::edits(&[Edit::Fix(2)]);
+    script.stops = vec!["checkpointed", "candidate_accepted"];
+    let mut run = Run::new(policy(|_| {}), project(3));
+    run.live(&mut script).unwrap();
+    run.live(&mut script).unwrap();
+    run.world.tree.salt = 7;
+    go_on(&mut run, &mut script);
+    told(
+        &run,
+        &format!(
+            "{RED}
+             suspend
+             resume walk:resume
+             1 context exec#1 ->0 walk:after_exec iteration#1 ->0 walk:after_check guards accept
+             suspend
+             resume walk:resume iteration#2 ->0 walk:after_check guards accept confirmation#1 ->0 walk:after_check guards progress checkpoint
+             halt success_condition_met check_passed"
+        ),
+    );
+    let accepted = run.state().unwrap().facts.accepted.clone().unwrap();
+    assert_eq!(Tree::of(accepted.tree), Some(run.world.tree));
+}
+
+#[test]
 fn an_interrupted_restore_is_completed() {
     for point in [Point::AfterBegan, Point::AfterEffect] {
         let script = Script::edits(&[Edit::Break(0), Edit::Fix(2)]).crash(point, "restore_began");
