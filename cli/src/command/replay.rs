@@ -3,13 +3,12 @@
 use std::path::Path;
 
 use engine::event::halt::HaltReason;
-use engine::event::measurement::CommandRun;
-use engine::{Reading, State};
+use engine::State;
 use journal::VerifyOptions;
 use serde::Serialize;
 use shell::record::Place;
 use shell::replay::{self, Compared, Replayed};
-use shell::session::RunError;
+use shell::session::check_once;
 
 use crate::app::Scene;
 use crate::failure::Failure;
@@ -64,14 +63,10 @@ pub(crate) fn run(args: Args, scene: &Scene) -> Result<Outcome, Failure> {
 
 /// Verifies and replays one run.
 pub(crate) fn of_place(place: &Place, scene: &Scene) -> Result<Replayed, Failure> {
-    let mut check = |copy: &Path, state: &State| run_check(copy, state, scene);
+    let exe = scene.exe()?;
+    let mut check = |copy: &Path, state: &State| check_once(copy, state, &scene.env, &exe);
     let (_, replayed) = replay::replay(place, &VerifyOptions::default(), &mut check)?;
     Ok(replayed)
-}
-
-/// The check of a contract, run once outside of a loop.
-fn run_check(_: &Path, _: &State, _: &Scene) -> Result<(CommandRun, Reading), RunError> {
-    Err(RunError::Unsupported)
 }
 
 fn outcome(place: &Place, replayed: &Replayed) -> Outcome {
