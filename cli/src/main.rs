@@ -9,5 +9,5 @@ fn main() -> ExitCode {
     {
         return shell::process::supervise();
     }
-    ExitCode::SUCCESS
+    cli::main()
 }

@@ -82,7 +82,7 @@ impl State {
         if let Some((reason, detail)) = self.facts.drift.as_ref().filter(|_| self.phase.before_work()) {
             return crate::phase::halt(&self.facts, *reason, "surface_drift", detail);
         }
-        if self.facts.revalidate && (self.phase.before_work() || self.phase.before_check()) {
+        if self.facts.revalidate && (self.phase.before_work() || self.phase.before_check(&self.facts)) {
             let (iteration, base) = (self.facts.iteration, self.facts.surface);
             return Next::Perform(Effect::ObserveTree {
                 iteration,
@@ -357,6 +357,7 @@ impl State {
     pub fn apply(self, event: &Event) -> Result<Self, Illegal> {
         let Self { mut facts, phase } = self;
         at_hand(&facts, &phase, event)?;
+        let walked = facts.tree;
         stamp(&mut facts, event);
         #[expect(
             clippy::wildcard_enum_match_arm,
@@ -380,7 +381,7 @@ impl State {
             }
             Event::TreeObserved(observed) if observed.purpose == TreePurpose::Resume => {
                 open_only(&phase, event, &facts)?;
-                if !facts.revalidate || !(phase.before_work() || phase.before_check()) {
+                if !facts.revalidate || !(phase.before_work() || phase.before_check(&facts)) {
                     let why = "only a resumed run looks again, and before it works or checks";
                     return Err(Illegal {
                         phase: phase.name(),
@@ -389,11 +390,9 @@ impl State {
                     });
                 }
                 facts.revalidate = false;
-                if let Phase::Check(room) = phase {
-                    return Ok(Self {
-                        facts,
-                        phase: Phase::Check(room.seen_again(&observed.seen)),
-                    });
+                if !phase.before_work() {
+                    let phase = phase.found(&facts, walked, &observed.seen);
+                    return Ok(Self { facts, phase });
                 }
                 facts.drift = drift(&observed.seen, &facts.policy().guards);
                 phase

@@ -9,6 +9,8 @@ pub mod oracle;
 pub mod paths;
 pub mod process;
 pub mod project;
+pub mod record;
+pub mod replay;
 pub mod session;
 pub mod tree;
 pub mod world;
