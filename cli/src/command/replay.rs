@@ -1,15 +1,10 @@
 //! `replay`: the recorded check, once more, on the recorded tree.
 
-use std::path::Path;
-
 use engine::event::halt::HaltReason;
-use engine::event::measurement::CommandRun;
-use engine::{Reading, State};
 use journal::VerifyOptions;
 use serde::Serialize;
 use shell::record::Place;
-use shell::replay::{self, Compared, Replayed};
-use shell::session::RunError;
+use shell::replay::{self, Compared, Replayed, Surroundings};
 
 use crate::app::Scene;
 use crate::failure::Failure;
@@ -64,14 +59,12 @@ pub(crate) fn run(args: Args, scene: &Scene) -> Result<Outcome, Failure> {
 
 /// Verifies and replays one run.
 pub(crate) fn of_place(place: &Place, scene: &Scene) -> Result<Replayed, Failure> {
-    let mut check = |copy: &Path, state: &State| run_check(copy, state, scene);
-    let (_, replayed) = replay::replay(place, &VerifyOptions::default(), &mut check)?;
+    let with = Surroundings {
+        env: scene.env.clone(),
+        exe: scene.exe()?,
+    };
+    let (_, replayed) = replay::replay(place, &VerifyOptions::default(), &with)?;
     Ok(replayed)
-}
-
-/// The check of a contract, run once outside of a loop.
-fn run_check(_: &Path, _: &State, _: &Scene) -> Result<(CommandRun, Reading), RunError> {
-    Err(RunError::Unsupported)
 }
 
 fn outcome(place: &Place, replayed: &Replayed) -> Outcome {
