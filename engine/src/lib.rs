@@ -38,7 +38,8 @@
 #![forbid(unsafe_code)]
 
 extern crate alloc;
-#[cfg(test)]
+// The generators' derive counts its recursion in a thread local.
+#[cfg(any(test, feature = "arbitrary"))]
 extern crate std;
 
 pub mod advice;
