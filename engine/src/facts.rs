@@ -2,6 +2,7 @@
 
 use alloc::rc::Rc;
 use alloc::string::{String, ToString};
+use alloc::vec::Vec;
 
 use crate::event::halt::HaltReason;
 use crate::event::id::{Digest, Stamp};
@@ -53,6 +54,8 @@ impl Spend {
 pub struct People {
     /// Accepted changes that nobody has acknowledged.
     pub unread: u32,
+    /// The iterations whose accepted changes are unread.
+    pub unread_iterations: Vec<u32>,
     pub escalated: Option<HaltReason>,
     pub acked_by: Option<String>,
 }
@@ -82,6 +85,8 @@ pub struct Facts {
     pub members: Members,
     /// Members of t0 and of everything accepted since: it only grows.
     pub universe: IdSet,
+    /// Guards that were active at t0: none of them may stop applying later (SPEC 5.1.3).
+    pub active_guards: Vec<String>,
     /// Identities that the integrity command listed in accepted turns: it only grows.
     pub integrity: IdSet,
     pub accepted: Option<Rc<Accepted>>,
@@ -123,6 +128,7 @@ impl Facts {
             branch: None,
             members: Members::default(),
             universe: IdSet::default(),
+            active_guards: Vec::new(),
             integrity: IdSet::default(),
             accepted: None,
             last_check: None,

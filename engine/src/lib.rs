@@ -36,9 +36,10 @@
 //! ```
 #![no_std]
 #![forbid(unsafe_code)]
+#![warn(clippy::float_arithmetic, clippy::wildcard_enum_match_arm)]
 
 extern crate alloc;
-// The generators' derive counts its recursion in a thread local.
+// The generators that `arbitrary` derives keep their recursion count in a thread-local.
 #[cfg(any(test, feature = "arbitrary"))]
 extern crate std;
 

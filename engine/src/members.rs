@@ -14,6 +14,11 @@ use crate::event::measurement::{MemberChange, MemberStatus};
 /// The pseudo-member that fails when the check is red and no member says why.
 pub const CHECK: &str = "(check)";
 
+/// Ids in round brackets stand for containers and for the check itself: never part of the universe.
+pub(crate) fn is_pseudo(id: &str) -> bool {
+    id.starts_with('(')
+}
+
 /// Statuses by member, shared between clones of the state.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Members(Rc<BTreeMap<String, MemberStatus>>);

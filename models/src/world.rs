@@ -347,6 +347,9 @@ impl World {
             report: if read { report } else { ReportState::NotUsed },
             announced: announced.filter(|_| read),
             concluded: read.then_some(members.len() as u64),
+            finished: true,
+            complete: true,
+            contradictions: Vec::new(),
             retried: 0,
             members_digest: fingerprint(&spelled),
             messages_digest: if self.runner == Runner::Unknown {

@@ -1,1 +1,16 @@
-//! Placeholder header, replaced by the crate.
+//! The hands of loopexec: processes, trees, collectors, configuration, the driver loop. They decide nothing.
+#![deny(unsafe_code)]
+
+pub mod clock;
+pub mod config;
+pub mod driver;
+pub mod lock;
+pub mod oracle;
+pub mod paths;
+pub mod process;
+pub mod project;
+pub mod record;
+pub mod replay;
+pub mod session;
+pub mod tree;
+pub mod world;

@@ -186,6 +186,8 @@ wire! {
         pub slope_milli: i64,
         /// What a detector saw.
         pub verdict: Option<HaltReason>,
+        /// Finer than the verdict, from the vocabulary of causes; empty without one.
+        pub cause: String,
         pub detail: String,
     }
 }

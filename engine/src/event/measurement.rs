@@ -242,6 +242,12 @@ wire! {
         /// Members that the runner said it would run, and those it said it finished.
         pub announced: Option<u64>,
         pub concluded: Option<u64>,
+        /// The runner itself said that it came to its end.
+        pub finished: bool,
+        /// Every concluded test is named; otherwise only what failed is.
+        pub complete: bool,
+        /// Sentences about evidence that cannot all be true.
+        pub contradictions: Vec<String>,
         /// Tests that ran more than once.
         pub retried: u64,
         pub members_total: u64,

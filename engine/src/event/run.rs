@@ -32,6 +32,7 @@ wire! {
     pub struct Program {
         pub role: String,
         pub path: Bytes,
+        /// Absent when it cannot be found or executed.
         pub digest: Option<Digest>,
     }
 }

@@ -10,6 +10,7 @@ use super::{Evidence, Guard, Outcome};
 use crate::event::finding::{Finding, Severity};
 use crate::event::halt::HaltReason;
 use crate::event::measurement::ReportState;
+use crate::state::FAILURES_CMD;
 
 pub static GUARD: Guard = Guard {
     name: "artefact_consistency",
@@ -22,6 +23,9 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let seen = evidence.measurement;
     if !evidence.collected() && seen.report == ReportState::NotUsed {
         return Outcome::not_applicable("no collector reads this runner; the exit status is all there is");
+    }
+    if seen.collector == FAILURES_CMD && seen.report == ReportState::Malformed {
+        return Outcome::unavailable(format!("the failures command's answer is unusable: {}", seen.note));
     }
     let mut findings = Vec::new();
     // A red check converges nothing: its inconsistencies are worth a note, not a halt.
@@ -49,6 +53,12 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             format!("{announced} tests were announced and only {concluded} concluded"),
         );
     }
+    for contradiction in &seen.contradictions {
+        add("runner", contradiction.clone());
+    }
+    if evidence.collected() && !seen.finished {
+        add("runner", "the runner never said that it came to its end".into());
+    }
     if evidence.green() {
         findings.extend(green_findings(evidence));
     }
@@ -69,7 +79,7 @@ fn green_findings(evidence: &Evidence<'_>) -> Vec<Finding> {
         .measurement
         .concluded
         .unwrap_or(evidence.measurement.members_total);
-    if evidence.collected() && concluded == 0 {
+    if evidence.collected() && evidence.measurement.complete && concluded == 0 {
         let mut finding = GUARD.violation("runner", "the check exited green without running a test");
         // Nothing was lost when nothing was ever there: then the check itself is the problem.
         if evidence.universe.is_empty() {
@@ -152,6 +162,14 @@ mod tests {
             });
             assert_eq!(red[0].severity, Severity::Note);
         }
+    }
+
+    #[test]
+    fn a_green_exit_of_a_runner_that_contradicts_itself_or_never_ended_is_a_violation() {
+        let torn = findings(|b| b.measurement.finished = false);
+        assert_eq!(torn[0].severity, Severity::Violation);
+        let odd = findings(|b| b.measurement.contradictions = ["3 passed, 2 named".into()].into());
+        assert_eq!(odd[0].severity, Severity::Violation);
     }
 
     #[test]

@@ -25,6 +25,7 @@ pub(crate) struct Bench {
     pub(crate) members: Members,
     pub(crate) universe: IdSet,
     pub(crate) accepted: Members,
+    pub(crate) active_at_t0: Vec<String>,
 }
 
 pub(crate) fn members(list: &[(&str, MemberStatus)]) -> Members {
@@ -83,6 +84,9 @@ pub(crate) fn measurement() -> Measurement {
         report: ReportState::Fresh,
         announced: Some(2),
         concluded: Some(2),
+        finished: true,
+        complete: true,
+        contradictions: vec![],
         retried: 0,
         members_total: 2,
         changes: vec![],
@@ -109,6 +113,7 @@ impl Bench {
             measurement: measurement(),
             universe: now.passing(),
             members: now,
+            active_at_t0: vec![],
             accepted: members(&[("a", MemberStatus::Passed), ("b", MemberStatus::Failed)]),
         }
     }
@@ -127,6 +132,7 @@ impl Bench {
             members: &self.members,
             universe: &self.universe,
             accepted: &self.accepted,
+            active_at_t0: &self.active_at_t0,
         }
     }
 

@@ -35,6 +35,9 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         );
         return Outcome::unavailable(why);
     }
+    if !evidence.measurement.complete {
+        return Outcome::not_applicable("the runner names only what failed");
+    }
     let lost = evidence
         .universe
         .iter()

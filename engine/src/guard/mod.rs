@@ -18,6 +18,7 @@ pub mod leftover_processes;
 pub mod outcome_downgrades;
 pub mod protected_manifest;
 pub mod refs_moved;
+pub mod stable_tree;
 pub mod state_interference;
 pub mod surface;
 
@@ -52,6 +53,8 @@ pub struct Evidence<'a> {
     pub universe: &'a IdSet,
     /// Statuses of the accepted line; empty before there is one.
     pub accepted: &'a Members,
+    /// Names of guards that were active at t0.
+    pub active_at_t0: &'a [String],
 }
 
 impl<'a> Evidence<'a> {
@@ -153,6 +156,7 @@ pub static ALL: &[&Guard] = &[
     &outcome_downgrades::GUARD,
     &protected_manifest::GUARD,
     &refs_moved::GUARD,
+    &stable_tree::GUARD,
     &state_interference::GUARD,
 ];
 
@@ -168,7 +172,7 @@ pub fn judge(evidence: &Evidence<'_>) -> GuardReport {
                 findings: Vec::new(),
             }
         } else {
-            (guard.check)(evidence)
+            lasting(guard, (guard.check)(evidence), evidence)
         };
         report.guards.push(GuardRun {
             guard: guard.name.into(),
@@ -187,6 +191,15 @@ pub fn judge(evidence: &Evidence<'_>) -> GuardReport {
     report
 }
 
+/// A guard that was active at t0 does not stop applying: then something it needs is gone (SPEC 5.1.3).
+fn lasting(guard: &Guard, outcome: Outcome, evidence: &Evidence<'_>) -> Outcome {
+    let was_active = evidence.active_at_t0.iter().any(|name| name == guard.name);
+    if was_active && outcome.state == GuardState::NotApplicable {
+        return Outcome::unavailable(alloc::format!("it was active at the start and now: {}", outcome.note));
+    }
+    outcome
+}
+
 /// The violation that names the halt: the first of the gravest reason.
 pub fn gravest(report: &GuardReport) -> Option<&Finding> {
     let violations = report.findings.iter().filter(|f| f.severity == Severity::Violation);
@@ -194,6 +207,10 @@ pub fn gravest(report: &GuardReport) -> Option<&Finding> {
 }
 
 /// Lower is graver (SPEC 4.5).
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "only reasons that a guard names are ranked; all others are equally mild"
+)]
 const fn gravity(reason: HaltReason) -> u8 {
     match reason {
         HaltReason::CredentialScopeInvalid => 0,
@@ -293,6 +310,20 @@ mod tests {
             .find(|run| run.guard == "leftover_processes")
             .unwrap();
         assert_eq!(run.state, GuardState::Off);
+    }
+
+    #[test]
+    fn a_guard_that_was_active_at_the_start_cannot_stop_applying() {
+        let mut bench = Bench::honest();
+        bench.measurement.collector.clear();
+        bench.universe = crate::members::IdSet::default();
+        let state = |bench: &Bench| {
+            let report = judge(&bench.evidence());
+            report.guards.iter().find(|run| run.guard == "outcome_downgrades").unwrap().state
+        };
+        assert_eq!(state(&bench), GuardState::NotApplicable);
+        bench.active_at_t0 = ["outcome_downgrades".to_string()].into();
+        assert_eq!(state(&bench), GuardState::Unavailable);
     }
 
     #[test]

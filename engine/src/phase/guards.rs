@@ -3,15 +3,13 @@
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::rc::Rc;
-use alloc::string::String;
 
 use super::check::green;
 use super::ratchet::Ratchet;
-use super::{Illegal, Judged, Phase, Room, Turn};
+use super::{Illegal, Judged, Objection, Phase, Room, Turn};
 use crate::effect::Next;
 use crate::event::Event;
-use crate::event::finding::GuardReport;
-use crate::event::halt::HaltReason;
+use crate::event::finding::{GuardReport, GuardState};
 use crate::event::id::PhaseName;
 use crate::event::iteration::{CheckEnded, GuardsJudged};
 use crate::event::measurement::TreeSeen;
@@ -27,10 +25,11 @@ pub struct Guards {
 }
 
 /// The gravest violation of a report, in words.
-pub(crate) fn objection(report: &GuardReport) -> Option<(HaltReason, String)> {
-    guard::gravest(report).map(|finding| {
-        let detail = format!("{}: {} ({})", finding.subject, finding.detail, finding.guard);
-        (finding.reason, detail)
+pub(crate) fn objection(report: &GuardReport) -> Option<Objection> {
+    guard::gravest(report).map(|finding| Objection {
+        reason: finding.reason,
+        guard: finding.guard.clone(),
+        detail: format!("{}: {} ({})", finding.subject, finding.detail, finding.guard),
     })
 }
 
@@ -50,6 +49,7 @@ pub(crate) fn judge(facts: &Facts, turn: &Turn, check: &CheckEnded, after_check:
         members: &facts.members,
         universe: &facts.universe,
         accepted: facts.accepted.as_ref().map_or(&nothing, |accepted| &accepted.statuses),
+        active_at_t0: &facts.active_guards,
     };
     GuardsJudged {
         iteration: turn.iteration,
@@ -75,6 +75,10 @@ impl Room for Guards {
         let violation = objection(&judged.report);
         if violation.is_some() {
             facts.violations += 1;
+        }
+        if judged.iteration == 0 {
+            let active = judged.report.guards.iter().filter(|run| run.state == GuardState::Active);
+            facts.active_guards = active.map(|run| run.guard.clone()).collect();
         }
         let passing = facts.members.passing();
         let (broke, fixed) = match &facts.accepted {

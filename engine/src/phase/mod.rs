@@ -25,7 +25,7 @@ use alloc::string::String;
 use core::fmt;
 
 pub use resample::Resample;
-pub use turn::{Judged, Turn};
+pub use turn::{Judged, Objection, Turn};
 
 use crate::effect::{Effect, Next};
 use crate::event::Event;

@@ -21,8 +21,19 @@ impl Room for Open {
     const NAME: PhaseName = PhaseName::Open;
 
     fn next(&self, facts: &Facts) -> Next {
+        let missing = facts.opened.programs.iter().find(|program| program.digest.is_none());
         match unfit(facts.policy()) {
             Some((reason, cause, detail)) => halt(facts, reason, cause, detail),
+            None if missing.is_some() => {
+                let (role, path) = missing.map(|p| (p.role.as_str(), p.path.text())).unwrap_or_default();
+                let cause = if role == "check" {
+                    "check_not_found"
+                } else {
+                    "exec_not_found"
+                };
+                let detail = alloc::format!("the program {path} of the {role} command cannot be found or executed");
+                halt(facts, HaltReason::ExecutionFailure, cause, &detail)
+            }
             None => Next::Perform(Effect::ObserveTree {
                 iteration: 0,
                 purpose: TreePurpose::Baseline,

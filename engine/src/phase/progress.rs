@@ -44,7 +44,7 @@ enum Confirmation {
     /// The guards object; only a halt is left to record.
     Failed {
         reason: HaltReason,
-        cause: &'static str,
+        cause: String,
         detail: String,
     },
 }
@@ -110,7 +110,9 @@ impl Progress {
             failing: 0,
             iteration: 0,
         });
-        let (verdict, detail) = alarm.map_or((None, String::new()), |alarm| (Some(alarm.reason), alarm.detail));
+        let verdict = alarm.as_ref().map(|alarm| alarm.reason);
+        let cause = alarm.as_ref().map_or("", |alarm| alarm.cause).into();
+        let detail = alarm.map(|alarm| alarm.detail).unwrap_or_default();
         Next::Record(
             ProgressJudged {
                 iteration: self.judged.turn.iteration,
@@ -123,6 +125,7 @@ impl Progress {
                 improving: trend.improving,
                 slope_milli: trend.slope_milli,
                 verdict,
+                cause,
                 detail,
             }
             .into(),
@@ -138,6 +141,7 @@ impl Progress {
         }
         judged.verdict.map(|reason| Ending::Alarm {
             reason,
+            cause: judged.cause.clone(),
             detail: judged.detail.clone(),
         })
     }
@@ -256,17 +260,17 @@ fn confirmed(judged: &GuardsJudged) -> Confirmation {
     if guard::clear(&judged.report, judged.iteration, judged.tree).is_some() {
         return Confirmation::Held;
     }
-    if let Some((reason, detail)) = guards::objection(&judged.report) {
+    if let Some(objection) = guards::objection(&judged.report) {
         return Confirmation::Failed {
-            reason,
-            cause: "guard",
-            detail,
+            reason: objection.reason,
+            cause: objection.guard,
+            detail: objection.detail,
         };
     }
     let absent = guard::unavailable(&judged.report);
     Confirmation::Failed {
         reason: HaltReason::ObjectiveUnverified,
-        cause: "guard_unavailable",
+        cause: "guard_unavailable".into(),
         detail: absent.map_or_else(
             || "more findings than could be listed".into(),
             |run| format!("{}: {}", run.guard, run.note),
@@ -275,6 +279,10 @@ fn confirmed(judged: &GuardsJudged) -> Confirmation {
 }
 
 impl Progress {
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "whatever this room does not name does not belong here"
+    )]
     fn judge_or_sample(mut self, facts: &mut Facts, event: &Event) -> Result<Phase, Illegal> {
         match event {
             Event::CheckBegan(began)

@@ -11,16 +11,17 @@ use alloc::vec::Vec;
 
 use super::check::Check;
 use super::progress::Progress;
-use super::{Illegal, Judged, Phase, Resample, Room, halt};
+use super::{Illegal, Judged, Objection, Phase, Resample, Room, halt};
 use crate::effect::{Effect, Next};
 use crate::event::Event;
 use crate::event::halt::HaltReason;
 use crate::event::id::{Digest, PhaseName};
 use crate::event::iteration::{CandidateAccepted, CandidateRejected, CheckPurpose, RejectCause, TreePurpose};
-use crate::event::measurement::TreeSeen;
+use crate::event::measurement::{ReportState, TreeSeen};
 use crate::event::policy::OnViolation;
 use crate::facts::{Accepted, Facts};
-use crate::members::{IdSet, Members};
+use crate::members::{IdSet, Members, is_pseudo};
+use crate::state::FAILURES_CMD;
 
 /// Members named in a rejection; the rest is counted.
 const SUBJECTS_MAX: usize = 32;
@@ -69,7 +70,17 @@ impl Ratchet {
 
     fn decide(&self, facts: &Facts) -> Next {
         let judged = &self.judged;
-        if let Some((reason, detail)) = &judged.violation {
+        let measurement = &judged.check.measurement;
+        if measurement.collector == FAILURES_CMD && measurement.report == ReportState::Malformed {
+            let detail = format!("the failures command's answer is unusable: {}", measurement.note);
+            return halt(
+                facts,
+                HaltReason::ObjectiveUnverified,
+                "failures_cmd",
+                &detail,
+            );
+        }
+        if let Some(Objection { reason, guard, detail }) = &judged.violation {
             let guards = &facts.policy().guards;
             let give_up = guards.on_violation == OnViolation::Halt
                 || facts.violations >= guards.violations_max
@@ -83,7 +94,7 @@ impl Ratchet {
                 } else {
                     detail.clone()
                 };
-                return halt(facts, *reason, "guard", &detail);
+                return halt(facts, *reason, guard, &detail);
             }
             return self.reject(facts, RejectCause::Violation, [detail.clone()].into());
         }
@@ -149,8 +160,12 @@ impl Ratchet {
     fn accept(self, facts: &mut Facts, accepted: &CandidateAccepted) -> Phase {
         if accepted.changed {
             facts.people.unread += 1;
+            facts.people.unread_iterations.push(accepted.iteration);
         }
-        facts.universe.extend(facts.members.iter().map(|(id, _)| id));
+        // A container counts while it fails; its absence means nothing.
+        facts
+            .universe
+            .extend(facts.members.iter().map(|(id, _)| id).filter(|id| !is_pseudo(id)));
         if let Some(set) = &self.judged.check.measurement.integrity {
             facts.integrity.extend(set.added.iter());
         }

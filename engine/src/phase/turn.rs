@@ -26,6 +26,15 @@ pub struct Turn {
     pub after_exec: Option<Box<TreeSeen>>,
 }
 
+/// What stands against a turn: the gravest violation of a guard.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Objection {
+    pub reason: HaltReason,
+    pub guard: String,
+    /// Subject and detail, with the guard's name.
+    pub detail: String,
+}
+
 /// A turn whose check ran and whose guards spoke.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Judged {
@@ -35,8 +44,8 @@ pub struct Judged {
     pub green: Option<GreenCheck>,
     /// Every guard ran and none objected.
     pub cleared: Option<GuardsCleared>,
-    /// The first violation: reason label, subject and detail.
-    pub violation: Option<(HaltReason, String)>,
+    /// The gravest violation.
+    pub violation: Option<Objection>,
     /// The first guard that could not run, and why.
     pub unavailable: Option<String>,
     pub failing: IdSet,

@@ -22,9 +22,12 @@ fn detect(history: &History, thresholds: &Thresholds) -> Option<Alarm> {
         return None;
     }
     let turns: Vec<&Candidate> = history.candidates().filter(|c| !c.no_op).collect();
-    let detail = tree_cycle(&turns).or_else(|| set_cycle(&turns, periods.max(2)))?;
+    let tree = tree_cycle(&turns).map(|detail| ("tree_cycle", detail));
+    let (cause, detail) =
+        tree.or_else(|| set_cycle(&turns, periods.max(2)).map(|detail| ("failing_set_cycle", detail)))?;
     Some(Alarm {
         reason: HaltReason::OscillationDetected,
+        cause,
         detail,
         recheck: true,
     })

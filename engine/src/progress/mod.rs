@@ -11,6 +11,7 @@ pub mod stall;
 pub mod trend;
 
 use alloc::collections::VecDeque;
+use alloc::rc::Rc;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -51,7 +52,7 @@ pub struct Best {
 /// What the detectors look at.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct History {
-    candidates: VecDeque<Candidate>,
+    candidates: VecDeque<Rc<Candidate>>,
     /// Size of the first measured failing set, and when.
     pub first: Option<Best>,
     pub best: Option<Best>,
@@ -64,16 +65,16 @@ impl History {
         if self.candidates.len() == WINDOW {
             self.candidates.pop_front();
         }
-        self.candidates.push_back(candidate);
+        self.candidates.push_back(Rc::new(candidate));
     }
 
     /// Oldest first.
     pub fn candidates(&self) -> impl DoubleEndedIterator<Item = &Candidate> + ExactSizeIterator {
-        self.candidates.iter()
+        self.candidates.iter().map(AsRef::as_ref)
     }
 
     pub fn latest(&self) -> Option<&Candidate> {
-        self.candidates.back()
+        self.candidates.back().map(AsRef::as_ref)
     }
 
     /// Measured failing sets exist: sizes mean something.
@@ -92,6 +93,8 @@ impl History {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Alarm {
     pub reason: HaltReason,
+    /// Finer than the reason (SPEC 4.2.1).
+    pub cause: &'static str,
     pub detail: String,
     /// A flaky check could have caused it: recheck at the same tree first.
     pub recheck: bool,

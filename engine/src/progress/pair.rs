@@ -32,6 +32,7 @@ fn detect(history: &History, thresholds: &Thresholds) -> Option<Alarm> {
         let trades = trades(history, fixed, broke);
         (trades >= limit && !ever_together(history, fixed, broke)).then(|| Alarm {
             reason: HaltReason::InfeasibleSuspected,
+            cause: "contradictory_pair",
             detail: format!(
                 "{trades} different candidates made {fixed} pass by breaking {broke}, and none had both \
                  (pair_candidates = {limit})"

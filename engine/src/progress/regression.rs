@@ -30,6 +30,7 @@ fn detect(history: &History, thresholds: &Thresholds) -> Option<Alarm> {
         trees.dedup();
         (trees.len() >= limit).then(|| Alarm {
             reason: HaltReason::SameTestRegressed,
+            cause: "accepted_member_broken",
             detail: format!(
                 "{} different candidates broke {member}, which had passed (regression_candidates = {limit})",
                 trees.len()

@@ -41,6 +41,7 @@ fn detect(history: &History, thresholds: &Thresholds) -> Option<Alarm> {
     let streak = streak(history);
     (r > 0 && streak >= r).then(|| Alarm {
         reason: HaltReason::SameFailureRepeated,
+        cause: "identical_failure",
         detail: format!("{streak} different attempts in a row failed with the same messages (same_failure_r = {r})"),
         recheck: false,
     })

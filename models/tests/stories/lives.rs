@@ -111,7 +111,7 @@ fn what_somebody_changed_between_two_lives_is_what_the_check_is_said_to_have_jud
     run.world.tree = Tree::passing(7);
     go_on(&mut run, &mut script);
     assert_eq!(reason(&run.journal), Some(R::SuccessConditionMet));
-    let accepted = run.state().unwrap().facts.accepted.clone().unwrap();
+    let accepted = run.state().unwrap().facts.accepted.unwrap();
     assert_eq!(
         Tree::of(accepted.tree),
         Some(Tree::passing(7)),

@@ -1,0 +1,190 @@
+//! `[guards]`: which guards run, what they watch, and what a violation does.
+
+use engine::event::policy::{BLOCKED_DEFAULT, GuardPolicy, OnViolation, Policy, Surface};
+
+use super::super::error::Fault;
+use super::super::setting::{Kind, Off, Setting};
+use super::super::value::Value;
+use super::row;
+
+const GROUP: &str = "Guards";
+
+/// Stands for the built-in list in a list of blocked paths.
+pub const BLOCKED_DEFAULT_WORD: &str = "default";
+
+/// Test directories: watched instead of blocked when the surface may grow.
+const TEST_DIRECTORIES: &[&str] = &["test/", "tests/"];
+
+const VIOLATIONS_MAX: u32 = 1_000_000;
+
+pub(super) const ROWS: &[Setting] = &[
+    // Before the blocked paths: their default depends on it.
+    Setting {
+        kind: Kind::Choice(labels!(Surface)),
+        set: |policy, value| {
+            let label = value.text()?;
+            let surface = Surface::from_label(&label).ok_or_else(|| Fault::Malformed {
+                wanted: labels!(Surface).join(" or "),
+                found: label,
+            })?;
+            policy.guards.surface = surface;
+            policy.guards.blocked = blocked_default(surface);
+            Ok(())
+        },
+        show: |policy| policy.guards.surface.label().to_owned(),
+        ..row::blank(
+            GROUP,
+            "guards.surface",
+            "--surface",
+            "LOOPEXEC_SURFACE",
+            "Whether tests may be added and refactored (extend) or not touched (frozen)",
+            "Under `extend` the test directories are watched instead of blocked, and green needs the original tests to pass as well.",
+        )
+    },
+    Setting {
+        kind: Kind::Patterns,
+        off: Off::Word,
+        set: set_blocked,
+        show: |policy| row::list(&policy.guards.blocked),
+        ..row::blank(
+            GROUP,
+            "guards.blocked",
+            "--blocked",
+            "LOOPEXEC_BLOCKED",
+            "Pattern of paths that must not change",
+            "Replaces the built-in list; the word `default` among the patterns stands for it.",
+        )
+    },
+    row!(
+        list Patterns,
+        guards.protected,
+        row::blank(
+            GROUP,
+            "guards.protected",
+            "--protected",
+            "LOOPEXEC_PROTECTED",
+            "Further pattern of files that determine the check's result",
+            "",
+        )
+    ),
+    row!(
+        list Patterns,
+        guards.allowed,
+        row::blank(
+            GROUP,
+            "guards.allow",
+            "--allow",
+            "LOOPEXEC_ALLOW",
+            "Pattern exempted from the blocked and the protected paths",
+            "",
+        )
+    ),
+    row!(
+        switch negated,
+        guards.commits_allowed,
+        row::blank(
+            GROUP,
+            "guards.commits",
+            "--no-commits",
+            "LOOPEXEC_COMMITS",
+            "Commits on the current branch are allowed",
+            "The flag makes a commit by the work command a violation.",
+        )
+    ),
+    row!(
+        list Names,
+        guards.off,
+        row::blank(
+            GROUP,
+            "guards.off",
+            "--guard-off",
+            "LOOPEXEC_GUARD_OFF",
+            "Guard to switch off; the receipt says so",
+            "",
+        )
+    ),
+    Setting {
+        kind: Kind::Form("halt|restore[:N]"),
+        set: set_on_violation,
+        show: |policy| match policy.guards.on_violation {
+            OnViolation::Halt => OnViolation::Halt.label().to_owned(),
+            OnViolation::Restore => format!("{}:{}", OnViolation::Restore, policy.guards.violations_max),
+        },
+        ..row::blank(
+            GROUP,
+            "guards.on_violation",
+            "--on-violation",
+            "LOOPEXEC_ON_VIOLATION",
+            "What a violation does to the run",
+            "`restore` puts the protected files back, tells the agent, and halts at the Nth violating iteration (default 2).",
+        )
+    },
+    row!(
+        switch negated,
+        guards.confirm,
+        row::blank(
+            GROUP,
+            "guards.confirm",
+            "--no-confirm",
+            "LOOPEXEC_CONFIRM",
+            "Run the check once more on the same tree before green",
+            "The flag skips that run, and the receipt says so.",
+        )
+    ),
+];
+
+/// The built-in blocked paths under `surface`.
+fn blocked_default(surface: Surface) -> Vec<String> {
+    let stays = |path: &&&str| surface == Surface::Frozen || !TEST_DIRECTORIES.contains(*path);
+    BLOCKED_DEFAULT
+        .iter()
+        .filter(stays)
+        .map(|path| (*path).to_owned())
+        .collect()
+}
+
+fn set_blocked(policy: &mut Policy, value: Value) -> Result<(), Fault> {
+    let mut blocked: Vec<String> = Vec::new();
+    let written = value.unless_off().map(Value::texts).transpose()?.unwrap_or_default();
+    for pattern in written {
+        let more = if pattern == BLOCKED_DEFAULT_WORD {
+            blocked_default(policy.guards.surface)
+        } else {
+            vec![pattern]
+        };
+        for pattern in more {
+            if !blocked.contains(&pattern) {
+                blocked.push(pattern);
+            }
+        }
+    }
+    policy.guards.blocked = blocked;
+    Ok(())
+}
+
+fn set_on_violation(policy: &mut Policy, value: Value) -> Result<(), Fault> {
+    let text = value.text()?;
+    let malformed = || Fault::Malformed {
+        wanted: "halt, restore or restore:N with N from 1 on".to_owned(),
+        found: text.clone(),
+    };
+    let (label, count) = match text.split_once(':') {
+        Some((label, count)) => (label, Some(count)),
+        None => (text.as_str(), None),
+    };
+    let on_violation = OnViolation::from_label(label).ok_or_else(malformed)?;
+    let violations_max = match (on_violation, count) {
+        (_, None) => GuardPolicy::default().violations_max,
+        (OnViolation::Halt, Some(_)) => return Err(malformed()),
+        (OnViolation::Restore, Some(count)) => {
+            let digits = !count.is_empty() && count.bytes().all(|b| b.is_ascii_digit());
+            let number = count.parse::<u32>().ok().filter(|_| digits);
+            number
+                .filter(|n| (1..=VIOLATIONS_MAX).contains(n))
+                .ok_or_else(malformed)?
+        }
+    };
+    policy.guards.on_violation = on_violation;
+    policy.guards.violations_max = violations_max;
+    Ok(())
+}

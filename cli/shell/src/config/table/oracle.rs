@@ -1,0 +1,107 @@
+//! `[oracle]`: how the check is run and read.
+
+use super::super::setting::{Kind, Off, Setting};
+use super::super::value::Value;
+use super::row;
+
+const GROUP: &str = "Check";
+
+pub(super) const ROWS: &[Setting] = &[
+    row!(
+        text,
+        oracle.collector,
+        row::blank(
+            GROUP,
+            "oracle.collector",
+            "--collector",
+            "LOOPEXEC_COLLECTOR",
+            "How the check's results are read: a collector's name, or auto",
+            "`auto` picks the collector of the test runner found in the check command.",
+        )
+    ),
+    Setting {
+        kind: Kind::Path,
+        off: Off::Word,
+        set: |policy, value| {
+            policy.oracle.report = value.unless_off().map(Value::path).transpose()?;
+            Ok(())
+        },
+        show: |policy| {
+            row::or_off(policy.oracle.report.as_ref(), |path| {
+                String::from_utf8_lossy(&path.0).into_owned()
+            })
+        },
+        ..row::blank(
+            GROUP,
+            "oracle.report",
+            "--report",
+            "LOOPEXEC_REPORT",
+            "Report file that the check writes, relative to the workdir",
+            "Read only when the check has written it anew.",
+        )
+    },
+    row!(
+        command?,
+        oracle.failures_cmd,
+        row::blank(
+            GROUP,
+            "oracle.failures_cmd",
+            "--failures-cmd",
+            "LOOPEXEC_FAILURES_CMD",
+            "Prints one open failure a line from the check's captured output",
+            "The output arrives on standard input, the paths of the captured files in the environment.",
+        )
+    ),
+    row!(
+        command?,
+        oracle.integrity_cmd,
+        row::blank(
+            GROUP,
+            "oracle.integrity_cmd",
+            "--integrity-cmd",
+            "LOOPEXEC_INTEGRITY_CMD",
+            "Prints one identity of the test-determining surface a line",
+            "An identity that the first measurement had and a later one lacks is an integrity violation.",
+        )
+    ),
+    row!(
+        switch negated,
+        oracle.baseline,
+        row::blank(
+            GROUP,
+            "oracle.baseline",
+            "--no-baseline",
+            "LOOPEXEC_BASELINE",
+            "Run the check on the untouched tree before any work",
+            "The flag skips that run, and the receipt says so.",
+        )
+    ),
+    row!(
+        switch,
+        oracle.require_red,
+        row::blank(
+            GROUP,
+            "oracle.require_red",
+            "--require-red",
+            "LOOPEXEC_REQUIRE_RED",
+            "A check that is green before any work is inadequate instead of converged",
+            "",
+        )
+    ),
+    Setting {
+        kind: Kind::Integer { min: 0, max: 125 },
+        set: |policy, value| {
+            policy.oracle.success_exit = i32::try_from(value.integer()?).unwrap_or(0);
+            Ok(())
+        },
+        show: |policy| policy.oracle.success_exit.to_string(),
+        ..row::blank(
+            GROUP,
+            "oracle.check_success_exit",
+            "--check-success-exit",
+            "LOOPEXEC_CHECK_SUCCESS_EXIT",
+            "Exit code of the check that means green",
+            "For checks that cannot speak through 0. Codes from 126 on say that a command could not run.",
+        )
+    },
+];

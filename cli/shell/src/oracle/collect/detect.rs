@@ -1,0 +1,408 @@
+//! Which programs a check command runs, as far as its text tells.
+//!
+//! The command is split as a shell would split it; `make`, package scripts and shell scripts whose
+//! text is at hand are opened, and wrappers such as `env`, `timeout` or `uv run` are peeled off. It
+//! is a guess made before the run: it chooses a reader, it never judges anything.
+
+use std::collections::BTreeMap;
+
+/// What is known about a check before it runs. All texts may be cut at 64 KiB.
+#[derive(Debug, Clone, Default)]
+pub struct Detection {
+    /// The command as the user wrote it.
+    pub command: String,
+    /// Text of the Makefile or justfile.
+    pub makefile: Option<String>,
+    /// Text of package.json.
+    pub package_json: Option<String>,
+    /// Shell scripts the command may name: path relative to the working directory, text.
+    pub scripts: Vec<(String, String)>,
+}
+
+/// One program the command runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Invocation {
+    /// `NAME=value` words in front of the program.
+    pub assignments: Vec<String>,
+    /// The program as written, then its arguments.
+    pub words: Vec<String>,
+    /// Found in a recipe or script rather than in the command itself.
+    pub wrapped: bool,
+}
+
+impl Invocation {
+    /// File name of the program.
+    pub fn program(&self) -> &str {
+        self.words
+            .first()
+            .map_or("", |word| word.rsplit('/').next().unwrap_or(word))
+    }
+
+    pub fn arguments(&self) -> &[String] {
+        self.words.get(1..).unwrap_or_default()
+    }
+
+    pub fn has(&self, argument: &str) -> bool {
+        self.arguments()
+            .iter()
+            .any(|word| word == argument || word.strip_prefix(argument).is_some_and(|rest| rest.starts_with('=')))
+    }
+
+    /// The module of `python -m MODULE`.
+    pub fn python_module(&self) -> Option<&str> {
+        let program = self.program();
+        if !(program.starts_with("python") || program.starts_with("pypy") || program == "py") {
+            return None;
+        }
+        let at = self.arguments().iter().position(|word| word == "-m")?;
+        self.arguments().get(at + 1).map(String::as_str)
+    }
+
+    /// The words after a tool's subcommand, when it is `subcommand` (`cargo +nightly test` counts).
+    pub fn is(&self, program: &str, subcommand: &[&str]) -> bool {
+        let mut arguments = self.arguments().iter().filter(|word| !word.starts_with(['-', '+']));
+        self.program() == program
+            && subcommand
+                .iter()
+                .all(|wanted| arguments.next().is_some_and(|word| word == wanted))
+    }
+
+    /// Confidence of a match on this invocation.
+    pub(super) fn sure(&self) -> u8 {
+        if self.wrapped { 70 } else { 90 }
+    }
+}
+
+const DEPTH_LIMIT: usize = 5;
+const INVOCATION_LIMIT: usize = 500;
+
+impl Detection {
+    /// Every program the command is seen to run.
+    pub fn invocations(&self) -> Vec<Invocation> {
+        let mut out = Vec::new();
+        self.expand(&self.command, false, 0, &mut out);
+        out
+    }
+
+    /// Confidence of the first invocation for which `matches` holds.
+    pub(super) fn find(&self, matches: impl Fn(&Invocation) -> bool) -> Option<u8> {
+        self.invocations()
+            .iter()
+            .find(|found| matches(found))
+            .map(Invocation::sure)
+    }
+
+    fn expand(&self, text: &str, wrapped: bool, depth: usize, out: &mut Vec<Invocation>) {
+        for words in commands(text) {
+            if depth > DEPTH_LIMIT || out.len() >= INVOCATION_LIMIT {
+                return;
+            }
+            let (assignments, words) = peel(words);
+            let found = Invocation {
+                assignments,
+                words,
+                wrapped,
+            };
+            if found.words.is_empty() || self.open(&found, depth, out) {
+                continue;
+            }
+            out.push(found);
+        }
+    }
+
+    /// Opens a wrapper whose text is at hand; `false` when `found` is a program of its own.
+    fn open(&self, found: &Invocation, depth: usize, out: &mut Vec<Invocation>) -> bool {
+        let arguments = found.arguments();
+        match found.program() {
+            "make" | "gmake" | "just" => {
+                let Some(makefile) = &self.makefile else { return false };
+                let mut targets: Vec<&str> = arguments
+                    .iter()
+                    .map(String::as_str)
+                    .filter(|word| !word.starts_with('-') && !word.contains('='))
+                    .collect();
+                let recipes = Recipes::read(makefile);
+                if targets.is_empty() {
+                    targets.extend(recipes.first);
+                }
+                targets.iter().for_each(|target| {
+                    for line in recipes.lines(target, 0) {
+                        self.expand(
+                            line.trim_start_matches(['@', '-', '+', ' ', '\t']),
+                            true,
+                            depth + 1,
+                            out,
+                        );
+                    }
+                });
+                true
+            }
+            "npm" | "pnpm" | "yarn" | "bun" => {
+                let mut names = arguments
+                    .iter()
+                    .map(String::as_str)
+                    .filter(|word| !word.starts_with('-'));
+                let name = match names.next() {
+                    Some("run" | "run-script") => names.next(),
+                    Some("t" | "tst") => Some("test"),
+                    other => other,
+                };
+                let Some(script) = name.and_then(|name| self.package_script(name)) else {
+                    return false;
+                };
+                self.expand(&script, true, depth + 1, out);
+                true
+            }
+            "sh" | "bash" | "dash" | "zsh" => {
+                if let Some(at) = arguments
+                    .iter()
+                    .position(|word| word.starts_with('-') && word.ends_with('c'))
+                    && let Some(script) = arguments.get(at + 1)
+                {
+                    self.expand(script, found.wrapped, depth + 1, out);
+                    return true;
+                }
+                arguments
+                    .iter()
+                    .find(|word| !word.starts_with('-'))
+                    .is_some_and(|path| self.open_script(path, depth, out))
+            }
+            _ => self.open_script(&found.words[0], depth, out),
+        }
+    }
+
+    fn open_script(&self, path: &str, depth: usize, out: &mut Vec<Invocation>) -> bool {
+        let path = path.trim_start_matches("./");
+        let Some((_, text)) = self
+            .scripts
+            .iter()
+            .find(|(name, _)| name.trim_start_matches("./") == path)
+        else {
+            return false;
+        };
+        self.expand(text, true, depth + 1, out);
+        true
+    }
+
+    fn package_script(&self, name: &str) -> Option<String> {
+        let package: serde_json::Value = serde_json::from_str(self.package_json.as_deref()?).ok()?;
+        package.get("scripts")?.get(name)?.as_str().map(str::to_string)
+    }
+}
+
+/// The rules of a Makefile, as far as a reader of commands needs them.
+struct Recipes<'a> {
+    first: Option<&'a str>,
+    rules: BTreeMap<&'a str, (Vec<&'a str>, Vec<&'a str>)>,
+}
+
+impl<'a> Recipes<'a> {
+    fn read(text: &'a str) -> Self {
+        let mut recipes = Self {
+            first: None,
+            rules: BTreeMap::new(),
+        };
+        let mut current: Vec<&str> = Vec::new();
+        for line in text.lines() {
+            if line.starts_with([' ', '\t']) {
+                for target in &current {
+                    recipes.rules.entry(target).or_default().1.push(line.trim_start());
+                }
+                continue;
+            }
+            let Some((left, right)) = line.split_once(':') else {
+                continue;
+            };
+            if left.starts_with(['#', '.']) || left.contains('=') || right.starts_with('=') {
+                continue;
+            }
+            let (needs, inline) = right.split_once(';').unwrap_or((right, ""));
+            current = left.split_whitespace().collect();
+            for target in &current {
+                recipes.first.get_or_insert(target);
+                let rule = recipes.rules.entry(target).or_default();
+                rule.0.extend(needs.split_whitespace());
+                rule.1.extend((!inline.trim().is_empty()).then_some(inline.trim()));
+            }
+        }
+        recipes
+    }
+
+    fn lines(&self, target: &str, depth: usize) -> Vec<&'a str> {
+        let Some((needs, lines)) = self.rules.get(target) else {
+            return Vec::new();
+        };
+        let mut out = Vec::new();
+        for need in needs {
+            if depth < DEPTH_LIMIT && out.len() < INVOCATION_LIMIT {
+                out.extend(self.lines(need, depth + 1));
+            }
+        }
+        out.extend(lines);
+        out.truncate(INVOCATION_LIMIT);
+        out
+    }
+}
+
+/// Splits shell text into commands of words. Quotes are honoured, expansions are not performed.
+fn commands(text: &str) -> Vec<Vec<String>> {
+    let mut out = Vec::new();
+    let mut command: Vec<String> = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote: Option<char> = None;
+    let mut chars = text.chars().peekable();
+    let mut comment = false;
+    while let Some(c) = chars.next() {
+        if comment && c != '\n' {
+            continue;
+        }
+        comment = false;
+        match (quote, c) {
+            (Some(open), _) if c == open => quote = None,
+            (Some('"') | None, '\\') => match chars.next() {
+                Some('\n') | None => {}
+                Some(escaped) => word.get_or_insert_default().push(escaped),
+            },
+            (Some(_), _) => word.get_or_insert_default().push(c),
+            (None, '\'' | '"') => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            (None, '#') if word.is_none() => comment = true,
+            (None, ';' | '&' | '|' | '\n' | '(' | ')') => {
+                command.extend(word.take());
+                out.push(std::mem::take(&mut command));
+            }
+            (None, _) if c.is_whitespace() => command.extend(word.take()),
+            (None, _) => word.get_or_insert_default().push(c),
+        }
+    }
+    command.extend(word);
+    out.push(command);
+    out.retain(|command| !command.is_empty());
+    out
+}
+
+/// Takes assignments and wrapper programs off the front of a command.
+fn peel(words: Vec<String>) -> (Vec<String>, Vec<String>) {
+    let mut assignments = Vec::new();
+    let mut rest: &[String] = &words;
+    while let Some(first) = rest.first() {
+        let is_assignment = first
+            .split_once('=')
+            .is_some_and(|(name, _)| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'));
+        if is_assignment {
+            assignments.push(first.clone());
+            rest = &rest[1..];
+            continue;
+        }
+        let name = first.rsplit('/').next().unwrap_or(first);
+        let second = rest.get(1).map(String::as_str);
+        let skip = match (name, second) {
+            ("uv" | "poetry" | "pipenv" | "pdm" | "rye" | "pixi" | "hatch" | "conda", Some("run")) => {
+                2 + options(&rest[2..])
+            }
+            ("pnpm" | "npm" | "yarn" | "bun" | "bundle", Some("exec")) => 2,
+            ("coverage", Some("run")) => {
+                let module = rest.iter().position(|word| word == "-m");
+                let Some(at) = module else { break };
+                let mut python = vec!["python".to_string()];
+                python.extend_from_slice(&rest[at..]);
+                return (assignments, python);
+            }
+            ("timeout", _) => 1 + rest[1..].iter().take_while(|word| !is_program_like(word)).count(),
+            (
+                "env" | "time" | "nice" | "nohup" | "exec" | "command" | "npx" | "bunx" | "sudo" | "xvfb-run"
+                | "stdbuf" | "cross-env" | "dotenv" | "if" | "then" | "do" | "!" | "{",
+                _,
+            ) => 1 + options(&rest[1..]),
+            _ => break,
+        };
+        rest = rest.get(skip..).unwrap_or_default();
+    }
+    let mut rest = rest.to_vec();
+    if let Some(python) = rest
+        .first()
+        .filter(|word| word.rsplit('/').next().is_some_and(|name| name.starts_with("python")))
+        && let Some(at) = rest
+            .windows(3)
+            .position(|words| words[0] == "-m" && words[1] == "coverage" && words[2] == "run")
+        && let Some(module) = rest[at + 3..].iter().position(|word| word == "-m")
+    {
+        let mut inner = vec![python.clone()];
+        inner.extend_from_slice(&rest[at + 3 + module..]);
+        rest = inner;
+    }
+    (assignments, rest)
+}
+
+/// Whether a word of `timeout` is past its options, their values and the duration.
+fn is_program_like(word: &str) -> bool {
+    let is_signal = word.len() > 2 && word.chars().all(|c| c.is_ascii_uppercase());
+    !(word.starts_with('-') || word.starts_with(|c: char| c.is_ascii_digit()) || is_signal)
+}
+
+fn options(words: &[String]) -> usize {
+    words.iter().take_while(|word| word.starts_with('-')).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::choose;
+    use super::*;
+
+    fn chosen(command: &str) -> &'static str {
+        let detection = Detection {
+            command: command.to_string(),
+            makefile: Some(
+                "PY := python3\n.PHONY: test all\nall: lint\ntest: unit\n\t@echo done\nunit:\n\t@cd sub && PYTHONPATH=src python3 -m pytest -q \\\n\t\t-x\nrust: ; cargo test\n"
+                    .to_string(),
+            ),
+            package_json: Some(r#"{"scripts":{"test":"NODE_ENV=test jest --ci","unit":"node --test","v":"vitest run"}}"#.to_string()),
+            scripts: vec![("ci/test.sh".to_string(), "#!/bin/sh\nset -e\nif ! cargo nextest run; then exit 1; fi\n".to_string())],
+        };
+        choose(&detection).map_or("none", |collector| collector.name)
+    }
+
+    #[test]
+    fn the_runner_is_found_behind_wrappers_recipes_and_scripts() {
+        let cases = [
+            ("pytest -q", "pytest"),
+            ("python3.11 -B -m pytest tests", "pytest"),
+            ("uv run --frozen pytest", "pytest"),
+            ("uv run pytest", "pytest"),
+            ("timeout -k 5 60 env A=b ./venv/bin/pytest", "pytest"),
+            ("timeout -s KILL 60 env A=b ./venv/bin/pytest", "pytest"),
+            ("coverage run --branch -m pytest", "pytest"),
+            ("python -m coverage run -m unittest -v", "unittest"),
+            ("make test", "pytest"),
+            ("make -s rust CARGO=cargo", "libtest"),
+            ("make nonesuch", "none"),
+            ("make", "none"),
+            ("npm test", "jest"),
+            ("npm run -s unit", "node"),
+            ("yarn v", "vitest"),
+            ("npx jest", "jest"),
+            ("sh -c 'cd x && cargo +stable test --workspace'", "libtest"),
+            ("./ci/test.sh", "nextest"),
+            ("bash ci/test.sh", "nextest"),
+            ("go test ./...", "go"),
+            ("echo pytest", "none"),
+            ("true # pytest", "none"),
+            ("", "none"),
+        ];
+        for (command, expected) in cases {
+            assert_eq!(chosen(command), expected, "{command}");
+        }
+    }
+
+    #[test]
+    fn a_recipe_that_needs_itself_ends() {
+        let detection = Detection {
+            command: "make a".into(),
+            makefile: Some("a: a a a a b\n\tmake a\nb: a a a\n\tx\n".into()),
+            ..Detection::default()
+        };
+        assert!(detection.invocations().len() <= INVOCATION_LIMIT * 2);
+    }
+}

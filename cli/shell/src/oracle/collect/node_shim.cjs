@@ -1,0 +1,14 @@
+// Adds a JSON report to jest and vitest when node was started for one of them. Every other process,
+// and a command line that already asks for a report of its own, stays as it is.
+'use strict';
+const report = process.env.LOOPEXEC_NODE_REPORT;
+const script = (process.argv[1] || '').replace(/\\/g, '/');
+const given = process.argv.slice(2);
+const asks = given.some((word) => /^--(json|outputFile|reporter|reporters|listTests|showConfig|init|version|help)\b/.test(word));
+if (report && !asks) {
+  if (/\/(jest|jest\.js)$/.test(script)) {
+    process.argv.push('--json', '--outputFile=' + report);
+  } else if (/\/(vitest|vitest\.mjs)$/.test(script) && !/^(list|bench|init)$/.test(given[0] || '')) {
+    process.argv.push('--reporter=default', '--reporter=json', '--outputFile.json=' + report);
+  }
+}

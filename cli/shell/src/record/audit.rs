@@ -1,0 +1,251 @@
+//! The whole examination of a recorded run, offline: bytes, chain, signatures, the lawfulness of every
+//! event, the receipt, the acknowledgements.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use engine::State;
+use engine::event::Event;
+use engine::event::id::Digest;
+use journal::{Journal, Verdict, VerifyOptions};
+
+use super::{RecordError, ack};
+use crate::paths::RunDir;
+
+/// Judges events one after the other: each must belong where it stands.
+#[derive(Debug, Default)]
+pub struct Legal {
+    state: Option<State>,
+    /// An acknowledgement is among the events.
+    acked: bool,
+}
+
+impl Legal {
+    /// Takes the next event, or says why it cannot be the next.
+    ///
+    /// # Errors
+    /// A sentence for people.
+    pub fn judge(&mut self, seq: u64, event: &Event) -> Result<(), String> {
+        let before = self.state.take();
+        let after = match before {
+            None if seq == 0 => State::first(event),
+            None => return Err("an event before it was not lawful".to_owned()),
+            // Deriving recorded decisions again belongs here: `before` is the state that decided.
+            Some(state) => state.apply(event),
+        };
+        self.state = Some(after.map_err(|illegal| illegal.to_string())?);
+        self.acked |= matches!(event, Event::Acked(_));
+        Ok(())
+    }
+}
+
+/// What is beside the journal as JSON lines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReceiptState {
+    /// Line for line the journal.
+    Matches,
+    Missing,
+    /// All that is there is right and the end is missing: it is not synced, and a crash cut it short.
+    Behind(String),
+    /// The reason names the line.
+    Differs(String),
+}
+
+impl ReceiptState {
+    pub const fn label(&self) -> &'static str {
+        match self {
+            Self::Matches => "matches",
+            Self::Missing => "missing",
+            Self::Behind(_) => "behind",
+            Self::Differs(_) => "differs",
+        }
+    }
+}
+
+/// Who vouches for the history.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SignatureState {
+    /// Nobody: the chain shows changes only to somebody who remembers a head.
+    Unsigned,
+    /// Signed by a key that the caller knew.
+    Verified { checkpoints: u64, key: String },
+    /// Signed, and nobody said by whom it should be.
+    Unchecked { checkpoints: u64, key_id: String },
+}
+
+impl SignatureState {
+    pub const fn label(&self) -> &'static str {
+        match self {
+            Self::Unsigned => "unsigned",
+            Self::Verified { .. } => "verified",
+            Self::Unchecked { .. } => "unchecked",
+        }
+    }
+}
+
+/// The outcome.
+#[derive(Debug)]
+pub struct Audit {
+    pub verdict: Verdict,
+    pub receipt: ReceiptState,
+    pub signature: SignatureState,
+    /// Acknowledgements whose signature is right, and sentences about those whose is not.
+    pub acks: u64,
+    pub bad_acks: Vec<String>,
+    /// Blobs that the journal names and that are gone or changed.
+    pub bad_blobs: Vec<String>,
+    /// Events after the last signed checkpoint.
+    pub unsigned_events: u64,
+}
+
+impl Audit {
+    /// Nothing that is evidence is wrong. A receipt is a projection, but one that differs was edited, for the writer
+    /// repairs it.
+    pub fn is_sound(&self) -> bool {
+        self.verdict.is_intact()
+            && !matches!(self.receipt, ReceiptState::Differs(_))
+            && self.bad_acks.is_empty()
+            && self.bad_blobs.is_empty()
+    }
+
+    /// What is wrong first, in one sentence.
+    pub fn defect(&self) -> Option<String> {
+        if let Some(defect) = &self.verdict.defect {
+            return Some(defect.to_string());
+        }
+        if let ReceiptState::Differs(why) = &self.receipt {
+            return Some(why.clone());
+        }
+        self.bad_acks.iter().chain(&self.bad_blobs).next().cloned()
+    }
+}
+
+/// Examines a run in full and runs nothing. While the run is at work (`live`) its receipt may lag by a moment, and
+/// is not held to it.
+///
+/// # Errors
+/// It could not be examined. What is wrong with it is in the outcome.
+pub fn audit(run: &RunDir, options: &VerifyOptions, live: bool) -> Result<Audit, RecordError> {
+    let mut legal = Legal::default();
+    let mut blobs = Vec::new();
+    let mut judge = |seq: u64, event: &Event| {
+        blobs_of(event, &mut blobs);
+        legal.judge(seq, event)
+    };
+    let verdict = Journal::verify(&run.journal(), options, Some(&mut judge))?;
+    let (acks, bad_acks) = if legal.acked && verdict.is_intact() {
+        check_acks(run)?
+    } else {
+        (0, Vec::new())
+    };
+    Ok(Audit {
+        receipt: if live || !verdict.is_intact() {
+            ReceiptState::Matches
+        } else {
+            receipt_state(run)?
+        },
+        signature: signature_state(&verdict, options),
+        acks,
+        bad_acks,
+        bad_blobs: bad_blobs(run, &blobs),
+        unsigned_events: verdict.head.size
+            - verdict
+                .last_checkpoint
+                .as_ref()
+                .map_or(0, |note| note.checkpoint.size.min(verdict.head.size)),
+        verdict,
+    })
+}
+
+fn receipt_state(run: &RunDir) -> Result<ReceiptState, RecordError> {
+    let path = run.receipt();
+    let Ok(bytes) = fs::read(&path) else {
+        return Ok(ReceiptState::Missing);
+    };
+    let reader = Journal::open_read(&run.journal())?;
+    let Err(error) = journal::receipt::check(&reader, &path) else {
+        return Ok(ReceiptState::Matches);
+    };
+    let why = format!("{}: {error}", path.display());
+    let whole_lines = bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
+    Ok(match error {
+        // Every whole line before it was compared and is right.
+        journal::Error::Receipt { line, .. } if line == whole_lines + 1 && line <= reader.head()?.size => {
+            ReceiptState::Behind(why)
+        }
+        _ => ReceiptState::Differs(why),
+    })
+}
+
+fn signature_state(verdict: &Verdict, options: &VerifyOptions) -> SignatureState {
+    let checkpoints = verdict.checkpoints;
+    match (&verdict.last_checkpoint, options.key) {
+        (None, _) => SignatureState::Unsigned,
+        (Some(_), Some(key)) if verdict.key_known && checkpoints > 0 => SignatureState::Verified {
+            checkpoints,
+            key: hex(&key),
+        },
+        (Some(note), _) => SignatureState::Unchecked {
+            checkpoints,
+            key_id: hex(&note.key_id),
+        },
+    }
+}
+
+fn check_acks(run: &RunDir) -> Result<(u64, Vec<String>), RecordError> {
+    let (mut good, mut bad) = (0, Vec::new());
+    for (seq, acked, head) in ack::recorded(run)? {
+        if ack::is_signed(run.id().as_str(), &acked, head) {
+            good += 1;
+        } else {
+            bad.push(format!(
+                "the acknowledgement in event {seq} is not signed by the key it names"
+            ));
+        }
+    }
+    Ok((good, bad))
+}
+
+/// The blobs that an event names.
+pub(super) fn blobs_of(event: &Event, into: &mut Vec<Digest>) {
+    let run = match event {
+        Event::ExecuteEnded(ended) => &ended.run,
+        Event::CheckEnded(ended) => &ended.run,
+        _ => return,
+    };
+    into.extend([&run.stdout, &run.stderr].into_iter().filter_map(|stream| stream.blob));
+}
+
+/// Where a blob of this digest lies.
+pub(super) fn blob_path(run: &RunDir, digest: &Digest) -> PathBuf {
+    run.blobs().join(digest.hex())
+}
+
+fn bad_blobs(run: &RunDir, named: &[Digest]) -> Vec<String> {
+    let mut bad = Vec::new();
+    for digest in named {
+        let path = blob_path(run, digest);
+        match digest_of(&path) {
+            Err(error) => bad.push(format!(
+                "the captured output {} cannot be read: {error}",
+                path.display()
+            )),
+            Ok(found) if found != *digest => {
+                bad.push(format!("the captured output {} was changed", path.display()));
+            }
+            Ok(_) => {}
+        }
+    }
+    bad
+}
+
+fn digest_of(path: &Path) -> io::Result<Digest> {
+    let mut hasher = blake3::Hasher::new();
+    io::copy(&mut fs::File::open(path)?, &mut hasher)?;
+    Ok(Digest(*hasher.finalize().as_bytes()))
+}
+
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,66 @@
+//! Which run is meant.
+
+use std::path::{Path, PathBuf};
+
+use engine::event::Event;
+use journal::Journal;
+
+use super::RecordError;
+use crate::paths::{self, PathError, RunDir, RunId, StateDir};
+
+/// A run and the directories it lies in.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// Canonical.
+    pub workdir: PathBuf,
+    pub state: StateDir,
+    pub run: RunDir,
+}
+
+/// The run of this name, or the one that was started last. Nothing is made or locked.
+///
+/// # Errors
+/// No state, no such run, or what stands in the way.
+pub fn find(workdir: &Path, run_id: Option<&str>) -> Result<Place, RecordError> {
+    let id = run_id.map(RunId::parse).transpose()?;
+    let workdir = paths::workdir(workdir)?;
+    let no_state = || RecordError::NoState {
+        workdir: workdir.clone(),
+    };
+    let state = StateDir::open(&workdir)?.ok_or_else(no_state)?;
+    let run = match id {
+        Some(id) => match state.open_run(id) {
+            Err(PathError::NoSuchRun { run_id, .. }) => {
+                return Err(RecordError::NoRun { workdir, run_id });
+            }
+            other => other?,
+        },
+        None => latest(&state)?.ok_or_else(no_state)?,
+    };
+    Ok(Place { workdir, state, run })
+}
+
+/// The run whose first event is the youngest. A run that died before its first event counts only when there is no
+/// other.
+fn latest(state: &StateDir) -> Result<Option<RunDir>, RecordError> {
+    let mut best: Option<((u64, RunId), RunDir)> = None;
+    for id in state.run_ids()? {
+        let run = state.open_run(id.clone())?;
+        let began = (began_ms(&run), id);
+        if best.as_ref().is_none_or(|(known, _)| *known < began) {
+            best = Some((began, run));
+        }
+    }
+    Ok(best.map(|(_, run)| run))
+}
+
+/// Wall time of the first event; zero when there is none to be read.
+fn began_ms(run: &RunDir) -> u64 {
+    let Ok(reader) = Journal::open_read(&run.journal()) else {
+        return 0;
+    };
+    match reader.events().next() {
+        Some(Ok((_, Event::RunOpened(opened)))) => opened.at.wall_ms,
+        _ => 0,
+    }
+}

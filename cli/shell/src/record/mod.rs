@@ -1,0 +1,181 @@
+//! A recorded run, read without changing anything: no lock, no repair, no directory made.
+//!
+//! ```text
+//!   find ──> RunDir ──> Record::read ──> Fold { state, report, judged, accepted line }
+//!                            └─ what stopped the reading, when something did
+//! ```
+//!
+//! A run that is at work is read like any other. A damaged journal is folded as far as it is good, and
+//! the damage is named beside the fold. [`audit()`] is the whole examination; [`Record`] only reads.
+
+mod ack;
+mod audit;
+mod find;
+mod fold;
+mod follow;
+mod hygiene;
+
+use std::fmt;
+use std::path::PathBuf;
+
+use engine::State;
+use engine::event::Event;
+use engine::event::halt::HaltReason;
+use engine::event::id::Digest;
+use journal::Journal;
+
+use crate::lock::{self, Holder, LockError};
+use crate::paths::{PathError, RunDir, StateDir};
+
+pub use ack::{AckError, Acknowledge, acknowledge};
+pub use audit::{Audit, Legal, ReceiptState, SignatureState, audit};
+pub use find::{Place, find};
+pub use fold::{AcceptedTree, Fold, Judged};
+pub use follow::Follow;
+pub use hygiene::{Finding, Grade, Hygiene, inspect};
+
+/// Why a recorded run cannot be read at all.
+#[derive(Debug)]
+pub enum RecordError {
+    /// There is no state directory, or no run in it.
+    NoState {
+        workdir: PathBuf,
+    },
+    /// There is no run of this name.
+    NoRun {
+        workdir: PathBuf,
+        run_id: String,
+    },
+    Path(PathError),
+    Lock(LockError),
+    Journal(journal::Error),
+}
+
+impl RecordError {
+    /// The halt reason whose class the exit code takes.
+    pub const fn reason(&self) -> HaltReason {
+        match self {
+            Self::Journal(journal::Error::Corrupt(_) | journal::Error::RolledBack { .. }) => {
+                HaltReason::ObjectiveUnverified
+            }
+            Self::NoState { .. } | Self::NoRun { .. } | Self::Path(_) | Self::Lock(_) | Self::Journal(_) => {
+                HaltReason::WorkspaceInvalid
+            }
+        }
+    }
+}
+
+impl fmt::Display for RecordError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoState { workdir } => write!(
+                f,
+                "no recorded run state in {}; start a run with `loopexec run`, or name the place with --workdir",
+                workdir.display()
+            ),
+            Self::NoRun { workdir, run_id } => write!(
+                f,
+                "no recorded run state for {run_id:?} in {}; `loopexec status` names the latest run",
+                workdir.display()
+            ),
+            Self::Path(error) => error.fmt(f),
+            Self::Lock(error) => error.fmt(f),
+            Self::Journal(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for RecordError {}
+
+impl From<PathError> for RecordError {
+    fn from(error: PathError) -> Self {
+        Self::Path(error)
+    }
+}
+
+impl From<LockError> for RecordError {
+    fn from(error: LockError) -> Self {
+        Self::Lock(error)
+    }
+}
+
+impl From<journal::Error> for RecordError {
+    fn from(error: journal::Error) -> Self {
+        Self::Journal(error)
+    }
+}
+
+/// One recorded run and what its events fold to.
+#[derive(Debug)]
+pub struct Record {
+    pub run: RunDir,
+    pub fold: Fold,
+    /// Chain value of the last event that could be read.
+    pub head: Digest,
+    /// Why the reading stopped before the end; the fold holds everything before that place.
+    pub damage: Option<journal::Error>,
+}
+
+impl Record {
+    /// Folds everything that can be read.
+    ///
+    /// # Errors
+    /// The journal cannot be opened. Damage further in is in [`Record::damage`].
+    pub fn read(run: RunDir) -> Result<Self, RecordError> {
+        Self::read_with(run, |_, _| {})
+    }
+
+    /// As [`Record::read`], and shows every event on the way.
+    ///
+    /// # Errors
+    /// As [`Record::read`].
+    pub fn read_with(run: RunDir, mut visit: impl FnMut(u64, &Event)) -> Result<Self, RecordError> {
+        let reader = Journal::open_read(&run.journal())?;
+        let mut fold = Fold::default();
+        let mut damage = None;
+        for item in reader.events() {
+            match item {
+                Ok((seq, event)) => {
+                    fold.add(seq, &event);
+                    visit(seq, &event);
+                }
+                Err(error) => damage = Some(error),
+            }
+        }
+        if let Some((seq, _)) = fold.illegal {
+            fold.state = state_before(&reader, seq);
+        }
+        let head = match &damage {
+            None => reader.head().map(|head| head.leaf).unwrap_or_default(),
+            Some(_) => Digest::ZERO,
+        };
+        Ok(Self {
+            run,
+            fold,
+            head,
+            damage,
+        })
+    }
+}
+
+/// The state just before event `seq`.
+fn state_before(reader: &journal::Reader, seq: u64) -> Option<State> {
+    let sound = reader.events().map_while(Result::ok).take_while(|(at, _)| *at < seq);
+    let mut state: Option<State> = None;
+    for (_, event) in sound {
+        state = Some(match state {
+            None => State::first(&event).ok()?,
+            Some(state) => state.apply(&event).ok()?,
+        });
+    }
+    state
+}
+
+/// Who is at work on this very run now, if anybody.
+///
+/// # Errors
+/// The lock file cannot be looked at.
+pub fn governor(state: &StateDir, run: &RunDir) -> Result<Option<Holder>, RecordError> {
+    let holder = lock::holder(state)?;
+    Ok(holder.filter(|holder| holder.run_id == run.id().as_str()))
+}

@@ -1,0 +1,332 @@
+//! A life of a run: from a contract, or from a journal that stopped, to a halt or a suspension.
+//!
+//! ```text
+//!   start:  lock -> run directory -> journal -> run_opened ----\
+//!   resume: lock -> verify and fold -> recover -> resumed ------> drive -> seal
+//! ```
+
+mod anchor;
+mod error;
+mod ledger;
+mod once;
+mod projection;
+mod signals;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use engine::State;
+use engine::event::Event;
+use engine::event::id::{Bytes, Digest, Stamp};
+use engine::event::run::{Amended, RunOpened};
+use journal::{Journal, Keys, OpenOptions, Writer};
+
+use crate::config::Resolved;
+use crate::driver::{Broken, commit, drive};
+use crate::paths::{self, RunDir, RunId, StateDir};
+use crate::process::{Supervisor, SupervisorOptions, leftovers};
+use crate::tree::{Options, Tree, TreeId};
+use crate::world::{RealWorld, resolve_programs};
+use crate::{clock, lock};
+
+pub use error::RunError;
+use ledger::Ledger;
+pub use once::check_once;
+pub use projection::Profile;
+
+/// How long leftovers of an earlier life may take to end.
+const LEFTOVERS_LIMIT: std::time::Duration = std::time::Duration::from_secs(5);
+
+/// What a new run is made from.
+#[derive(Debug)]
+pub struct Start {
+    /// The canonical workdir.
+    pub workdir: PathBuf,
+    pub contract: Resolved,
+    /// Chosen by the user; a used id is refused. A fresh, sortable one when absent.
+    pub run_id: Option<String>,
+    /// The environment, as it was when the program started.
+    pub env: Vec<(OsString, OsString)>,
+    /// The binary that is started once more as the supervisor.
+    pub exe: PathBuf,
+}
+
+/// What a run is continued from.
+#[derive(Debug)]
+pub struct Resume {
+    pub workdir: PathBuf,
+    /// The newest run of the workdir when absent.
+    pub run_id: Option<String>,
+    /// Raised limits; `at` is filled in.
+    pub amendment: Option<Amended>,
+    /// A head that the journal is known to have had.
+    pub expect_head: Option<Digest>,
+    pub env: Vec<(OsString, OsString)>,
+    pub exe: PathBuf,
+}
+
+/// How a life ended.
+#[derive(Debug)]
+pub struct Finished {
+    pub run: RunDir,
+    /// `state.facts.halted` or `state.facts.suspended` says why.
+    pub state: State,
+    /// Head of the journal's chain after the last event.
+    pub head: Digest,
+    /// Number of events in the journal.
+    pub events: u64,
+    /// Things that went wrong beside the run itself (a projection that could not be written, ...).
+    pub warnings: Vec<String>,
+}
+
+/// Told of every event once it is durable, with the state after the newest one.
+pub trait Watch {
+    /// The run directory is known; nothing has happened yet.
+    fn opened(&mut self, run: &RunDir, state: &State);
+    /// One durable event.
+    fn event(&mut self, seq: u64, event: &Event);
+    /// An effect begins.
+    fn effect(&mut self, effect: &engine::Effect);
+}
+
+/// Runs a loop to its halt or suspension.
+///
+/// # Errors
+/// Whatever prevents a record from being kept. A run that cannot do its work halts instead, and says why.
+pub fn start(start: Start, watch: &mut dyn Watch) -> Result<Finished, RunError> {
+    let state_dir = StateDir::create(&start.workdir)?;
+    let at = clock::stamp();
+    let id = match &start.run_id {
+        Some(text) => RunId::parse(text)?,
+        None => RunId::fresh(at.wall_ms)?,
+    };
+    let _lock = lock::acquire(&state_dir, &id)?;
+    end_leftovers(&state_dir)?;
+    let run = match start.run_id {
+        Some(_) => state_dir.create_run(id)?,
+        None => state_dir.create_fresh_run(at.wall_ms)?,
+    };
+    let opened = opened(&start, &run, at)?;
+    let mut writer = Journal::create(&run.journal(), run.id().as_str())?;
+    writer.attach_receipt(journal::ReceiptWriter::create(&run.receipt())?);
+    let life = Life { state_dir, run, env: start.env, exe: start.exe };
+    let event = Event::from(opened);
+    let state = State::first(&event).map_err(|illegal| RunError::illegal(0, &illegal))?;
+    let mut ledger = Ledger::new(writer, &life, watch)?;
+    ledger.begin(&state, &event)?;
+    if masks_its_status(&state.facts.policy().oracle.check) {
+        ledger.warn(
+            "the check is a pipe, whose exit status is that of its last command: a failing first command looks green; \
+             --pipefail makes it count"
+                .into(),
+        );
+    }
+    life.live(state, ledger)
+}
+
+/// Continues a loop.
+///
+/// # Errors
+/// As [`start`], and when the run is over for good, damaged, or not there.
+pub fn resume(resume: Resume, watch: &mut dyn Watch) -> Result<Finished, RunError> {
+    let none = || RunError::NoRun { workdir: resume.workdir.clone() };
+    let state_dir = StateDir::open(&resume.workdir)?.ok_or_else(none)?;
+    let id = match &resume.run_id {
+        Some(text) => RunId::parse(text)?,
+        None => state_dir.run_ids()?.pop().ok_or_else(none)?,
+    };
+    let run = state_dir.open_run(id)?;
+    let _lock = lock::acquire(&state_dir, run.id())?;
+    let ended = end_leftovers(&state_dir)?;
+    let options = OpenOptions { expect_head: resume.expect_head, ..OpenOptions::default() };
+    let store = std::sync::Arc::new(journal::FileStore::open(&run.journal()));
+    let (mut writer, _) = Journal::open_write_in(store, &options)?;
+    let reader = Journal::open_read(&run.journal())?;
+    let state = fold(&reader)?;
+    let reason = state.resumable().err();
+    if let Some(reason) = reason {
+        return Err(RunError::NotResumable { run_id: run.id().to_string(), reason });
+    }
+    writer.attach_receipt(journal::ReceiptWriter::resume(&reader, &run.receipt())?);
+    let life = Life { state_dir, run, env: resume.env, exe: resume.exe };
+    let mut ledger = Ledger::new(writer, &life, watch)?;
+    ledger.reopen(&state);
+    let mut state = state;
+    let at = clock::stamp();
+    if let Some(interrupted) = state.recover(at) {
+        state = ledger.commit(state, &interrupted)?;
+    }
+    if let Some(amendment) = resume.amendment {
+        state = ledger.commit(state, &Amended { at, ..amendment }.into())?;
+    }
+    let resumed = state.resume(at, engine::VERSION.into(), clock::boot_id(), ended);
+    state = ledger.commit(state, &resumed)?;
+    life.live(state, ledger)
+}
+
+/// Folds a journal, event by event.
+///
+/// # Errors
+/// Damage, or an event that does not belong where it stands.
+pub fn fold(reader: &journal::Reader) -> Result<State, RunError> {
+    let mut state: Option<State> = None;
+    for item in reader.events() {
+        let (seq, event) = item?;
+        let next = match state.take() {
+            None => State::first(&event),
+            Some(state) => state.apply(&event),
+        };
+        state = Some(next.map_err(|illegal| RunError::illegal(seq, &illegal))?);
+    }
+    state.ok_or(RunError::Illegal { seq: 0, why: "the journal holds no event".into() })
+}
+
+/// Processes that an earlier life could not end are ended before anything starts.
+fn end_leftovers(state_dir: &StateDir) -> Result<u32, RunError> {
+    let mut ended = 0;
+    for id in state_dir.run_ids()? {
+        let run = state_dir.runs().join(id.as_str());
+        if run.join("supervisor.json").exists() {
+            let outcome = leftovers::end(&run, LEFTOVERS_LIMIT)?;
+            ended += u32::try_from(outcome.ended.len()).unwrap_or(u32::MAX);
+        }
+    }
+    Ok(ended)
+}
+
+fn opened(start: &Start, run: &RunDir, at: Stamp) -> Result<RunOpened, RunError> {
+    let mut policy = start.contract.policy.clone();
+    let mut origins = start.contract.origins.clone();
+    protect_the_check(&start.workdir, &mut policy, &mut origins);
+    let canonical = serde_json::to_vec(&policy).map_err(|error| RunError::Io {
+        doing: "write the contract of",
+        path: run.path().to_path_buf(),
+        error: error.into(),
+    })?;
+    Ok(RunOpened {
+        at,
+        run_id: run.id().to_string(),
+        engine: engine::VERSION.into(),
+        workdir: Bytes(start.workdir.clone().into_os_string().into_encoded_bytes()),
+        boot_id: clock::boot_id(),
+        policy_digest: Digest(*blake3::hash(&canonical).as_bytes()),
+        programs: resolve_programs(&policy, &start.workdir, &start.env),
+        policy,
+        origins,
+    })
+}
+
+/// A shell pipe hides the exit status of all but its last command.
+fn masks_its_status(check: &engine::event::policy::Command) -> bool {
+    let text = check.display();
+    check.shell && text.replace("||", "").contains('|')
+}
+
+/// Files of the workdir that the check names are part of what it measures (SPEC 5.4.7).
+fn protect_the_check(
+    workdir: &Path,
+    policy: &mut engine::event::policy::Policy,
+    origins: &mut Vec<engine::event::policy::Origin>,
+) {
+    let text = policy.oracle.check.display();
+    let words = text.split(|c: char| c.is_whitespace() || ";&|()<>'\"`$=".contains(c));
+    for word in words.filter(|word| !word.is_empty()) {
+        let Ok(path) = workdir.join(word).canonicalize() else { continue };
+        let Ok(relative) = path.strip_prefix(workdir) else { continue };
+        let Some(name) = relative.to_str().filter(|name| !name.is_empty() && path.is_file()) else { continue };
+        let pattern = format!("/{name}");
+        if !policy.guards.protected.contains(&pattern) && !name.contains(['*', '?']) {
+            policy.guards.protected.push(pattern);
+            origins.push(engine::event::policy::Origin { key: "guards.protected".into(), source: "check command".into() });
+        }
+    }
+}
+
+/// What stays the same for one life.
+struct Life {
+    state_dir: StateDir,
+    run: RunDir,
+    env: Vec<(OsString, OsString)>,
+    exe: PathBuf,
+}
+
+impl Life {
+    fn live(self, state: State, mut ledger: Ledger<'_>) -> Result<Finished, RunError> {
+        let workdir = PathBuf::from(std::ffi::OsStr::new("")).join(self.workdir(&state));
+        let mut tree = Tree::open(
+            &workdir,
+            self.state_dir.path(),
+            Options {
+                // Whoever ran before could write to the state directory.
+                load_cache: false,
+                ..Options::default()
+            },
+        )?;
+        if let Some(t0) = state.facts.t0 {
+            tree.pin(TreeId(t0.0))?;
+        }
+        let options = SupervisorOptions { runtime_dir: Some(self.run.path().to_path_buf()) };
+        let stop = signals::watch().map_err(|error| RunError::Io {
+            doing: "watch for signals in",
+            path: self.run.path().to_path_buf(),
+            error,
+        })?;
+        let supervisor = Supervisor::start(&self.exe, options)?;
+        let mut world = RealWorld::new(&state, self.run.clone(), &self.env, supervisor, stop, tree);
+        let outcome = drive(state, &mut world, &mut ledger);
+        world.shutdown();
+        let state = outcome.map_err(|broken| match broken {
+            Broken::Record(error) => error,
+            Broken::Illegal(illegal) => RunError::illegal(ledger.events(), &illegal),
+        })?;
+        let keys = self.keys(&workdir, &mut ledger);
+        ledger.seal(&state, keys.as_ref())?;
+        Ok(Finished {
+            head: ledger.head(),
+            events: ledger.events(),
+            warnings: ledger.into_warnings(),
+            run: self.run,
+            state,
+        })
+    }
+
+    fn workdir(&self, _: &State) -> PathBuf {
+        // The state directory lies in the workdir; the path of today counts, not the recorded one.
+        self.state_dir.path().parent().map(Path::to_path_buf).unwrap_or_default()
+    }
+
+    /// The user's signing key; made on first use, never inside the workdir. Without one the receipt is unsigned.
+    fn keys(&self, workdir: &Path, ledger: &mut Ledger<'_>) -> Option<Keys> {
+        let variable = |name: &str| self.env.iter().rev().find(|(n, _)| n == name).map(|(_, v)| v.clone());
+        let made = paths::signing_key(workdir, variable)
+            .map_err(|error| error.to_string())
+            .and_then(|path| Keys::load_or_create(&path, &[workdir]).map_err(|error| error.to_string()));
+        match made {
+            Ok(keys) => Some(keys),
+            Err(why) => {
+                ledger.warn(format!("the receipt is not signed: {why}"));
+                None
+            }
+        }
+    }
+}
+
+impl Ledger<'_> {
+    /// Applies and appends one event outside the bracket.
+    fn commit(&mut self, state: State, event: &Event) -> Result<State, RunError> {
+        let events = self.events();
+        commit(state, event, self).map_err(|broken| match broken {
+            Broken::Record(error) => error,
+            Broken::Illegal(illegal) => RunError::illegal(events, &illegal),
+        })
+    }
+}
+
+/// A journal's writer, for those who append outside a life (an acknowledgement).
+pub fn writer(run: &RunDir) -> Result<(Writer, State), RunError> {
+    let (mut writer, _) = Journal::open_write(&run.journal())?;
+    let reader = Journal::open_read(&run.journal())?;
+    let state = fold(&reader)?;
+    writer.attach_receipt(journal::ReceiptWriter::resume(&reader, &run.receipt())?);
+    Ok((writer, state))
+}

@@ -1,0 +1,122 @@
+//! Why a life of a run could not begin or could not keep its record.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+use engine::event::halt::HaltReason;
+
+use crate::lock::LockError;
+use crate::paths::PathError;
+use crate::process::ProcessError;
+use crate::tree::TreeError;
+
+/// Nothing is halted by these: a halt is an event, and these are the cases in which none could be written.
+#[derive(Debug)]
+pub enum RunError {
+    Path(PathError),
+    Lock(LockError),
+    Journal(journal::Error),
+    Tree(TreeError),
+    Process(ProcessError),
+    Io {
+        doing: &'static str,
+        path: PathBuf,
+        error: io::Error,
+    },
+    /// The workdir has no run (of this name).
+    NoRun {
+        workdir: PathBuf,
+    },
+    /// The run ended for a reason that forbids going on.
+    NotResumable {
+        run_id: String,
+        reason: HaltReason,
+    },
+    /// The journal and the machine disagree: a bug, or tampering.
+    Illegal {
+        seq: u64,
+        why: String,
+    },
+    Unsupported,
+}
+
+impl RunError {
+    /// The halt reason whose class the exit code takes.
+    pub fn reason(&self) -> HaltReason {
+        match self {
+            Self::Path(_) | Self::Lock(_) | Self::Tree(_) | Self::Io { .. } | Self::NoRun { .. } => {
+                HaltReason::WorkspaceInvalid
+            }
+            Self::Journal(error) => journal_reason(error),
+            Self::NotResumable { reason, .. } => *reason,
+            Self::Illegal { .. } => HaltReason::ObjectiveUnverified,
+            Self::Process(_) | Self::Unsupported => HaltReason::InternalError,
+        }
+    }
+}
+
+/// Damage is an integrity matter, anything else one of the workspace.
+fn journal_reason(error: &journal::Error) -> HaltReason {
+    match error {
+        journal::Error::Corrupt(_) | journal::Error::RolledBack { .. } => HaltReason::ObjectiveUnverified,
+        _ => HaltReason::WorkspaceInvalid,
+    }
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Path(error) => error.fmt(f),
+            Self::Lock(error) => error.fmt(f),
+            Self::Journal(error) => error.fmt(f),
+            Self::Tree(error) => error.fmt(f),
+            Self::Process(error) => error.fmt(f),
+            Self::Io { doing, path, error } => write!(f, "could not {doing} {}: {error}", path.display()),
+            Self::NoRun { workdir } => {
+                write!(
+                    f,
+                    "no recorded run state in {}; start one with `loopexec run`",
+                    workdir.display()
+                )
+            }
+            Self::NotResumable { run_id, reason } => write!(
+                f,
+                "run {run_id} ended with {reason} and is not continued; start a new one with `loopexec run`"
+            ),
+            Self::Illegal { seq, why } => write!(
+                f,
+                "event {seq} of the journal is not one that this run could have recorded ({why}); \
+                 `loopexec verify` says more"
+            ),
+            Self::Unsupported => f.write_str("not available on this platform"),
+        }
+    }
+}
+
+impl std::error::Error for RunError {}
+
+macro_rules! from {
+    ($($source:ty => $variant:ident),* $(,)?) => {$(
+        impl From<$source> for RunError {
+            fn from(error: $source) -> Self {
+                Self::$variant(error)
+            }
+        }
+    )*};
+}
+
+from! {
+    PathError => Path,
+    LockError => Lock,
+    journal::Error => Journal,
+    TreeError => Tree,
+    ProcessError => Process,
+}
+
+impl RunError {
+    /// An event that the machine refuses.
+    pub(super) fn illegal(seq: u64, illegal: &engine::Illegal) -> Self {
+        Self::Illegal { seq, why: illegal.to_string() }
+    }
+}

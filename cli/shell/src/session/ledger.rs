@@ -1,0 +1,129 @@
+//! The record of a life: the journal, the watchers, the projections.
+//!
+//! Watchers and projections are told of an event only after it is on disk. They are derived: when one cannot
+//! be written, the run goes on and says so.
+
+use engine::event::Event;
+use engine::event::id::Digest;
+use engine::{Effect, State};
+use journal::{Keys, Writer};
+
+use super::anchor::Anchors;
+use super::projection::Projections;
+use super::{Life, RunError, Watch};
+use crate::driver::Record;
+
+pub(super) struct Ledger<'w> {
+    /// Taken only while a lost journal is being put back.
+    writer: Option<Writer>,
+    anchors: Anchors,
+    projections: Projections,
+    watch: &'w mut dyn Watch,
+    /// Appended and not yet durable.
+    waiting: Vec<(u64, Event)>,
+    events: u64,
+    head: Digest,
+    warnings: Vec<String>,
+}
+
+impl<'w> Ledger<'w> {
+    pub(super) fn new(writer: Writer, life: &Life, watch: &'w mut dyn Watch) -> Result<Self, RunError> {
+        let tip = writer.tip();
+        Ok(Self {
+            events: tip.size,
+            head: tip.leaf,
+            writer: Some(writer),
+            anchors: Anchors::new(life.run.clone()),
+            projections: Projections::new(&life.state_dir, &life.run),
+            watch,
+            waiting: Vec::new(),
+            warnings: Vec::new(),
+        })
+    }
+
+    /// The first event of a run.
+    pub(super) fn begin(&mut self, state: &State, event: &Event) -> Result<(), RunError> {
+        self.watch.opened(self.anchors.run(), state);
+        self.append(event)?;
+        self.sync(state)
+    }
+
+    /// A run that goes on.
+    pub(super) fn reopen(&mut self, state: &State) {
+        self.watch.opened(self.anchors.run(), state);
+    }
+
+    pub(super) fn events(&self) -> u64 {
+        self.events
+    }
+
+    pub(super) fn head(&self) -> Digest {
+        self.head
+    }
+
+    pub(super) fn warn(&mut self, warning: String) {
+        if !self.warnings.contains(&warning) {
+            self.warnings.push(warning);
+        }
+    }
+
+    pub(super) fn into_warnings(self) -> Vec<String> {
+        self.warnings
+    }
+
+    fn writer(&mut self) -> Result<&mut Writer, RunError> {
+        self.writer.as_mut().ok_or(RunError::Illegal { seq: self.events, why: "the journal was lost".into() })
+    }
+
+    /// Signs what was recorded and lets watchers know of all of it.
+    pub(super) fn seal(&mut self, state: &State, keys: Option<&Keys>) -> Result<(), RunError> {
+        self.sync(state)?;
+        let digest = self.projections.digest(state);
+        self.writer()?.seal(digest, keys)?;
+        Ok(())
+    }
+
+    /// Puts a journal back that somebody removed under the running governor.
+    fn rescue(&mut self) -> Result<(), RunError> {
+        // The lock file goes with the writer: a new one is taken on what was put back.
+        self.writer = None;
+        self.writer = Some(self.anchors.put_back()?);
+        self.warn("the state directory was removed while the run was under way; the journal was put back".into());
+        Ok(())
+    }
+}
+
+impl Record for Ledger<'_> {
+    type Error = RunError;
+
+    fn append(&mut self, event: &Event) -> Result<(), RunError> {
+        if self.anchors.lost() {
+            self.rescue()?;
+        }
+        let seq = self.writer()?.append(event)?;
+        self.events = seq + 1;
+        self.waiting.push((seq, event.clone()));
+        Ok(())
+    }
+
+    fn sync(&mut self, state: &State) -> Result<(), RunError> {
+        let durable = self.writer()?.commit()?;
+        self.head = durable.head;
+        let behind = self.writer()?.receipt_error().map(ToString::to_string);
+        if let Some(why) = behind {
+            self.warn(format!("receipt.jsonl is behind the journal: {why}"));
+        }
+        self.anchors.hold();
+        if let Some(why) = self.projections.refresh(state, self.events, self.head) {
+            self.warn(why);
+        }
+        for (seq, event) in self.waiting.drain(..) {
+            self.watch.event(seq, &event);
+        }
+        Ok(())
+    }
+
+    fn announce(&mut self, effect: &Effect) {
+        self.watch.effect(effect);
+    }
+}

@@ -1,0 +1,29 @@
+//! From signals to requests: the first asks the run to stop, every further one forces it.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::thread;
+
+use crossbeam_channel::unbounded;
+
+use crate::process::{Cancel, Signals};
+use crate::world::StopRequests;
+
+/// Starts watching. The thread waits, forwards, and decides nothing.
+pub(super) fn watch() -> io::Result<StopRequests> {
+    let signals = Signals::install()?;
+    let (sender, cancel) = unbounded();
+    let first = Arc::new(AtomicI32::new(0));
+    let shared = Arc::clone(&first);
+    thread::Builder::new().name("stop-requests".into()).spawn(move || {
+        for signal in signals {
+            let earlier = shared.compare_exchange(0, signal.number(), Ordering::SeqCst, Ordering::SeqCst);
+            let request = if earlier.is_ok() { Cancel::Stop } else { Cancel::Force };
+            if sender.send(request).is_err() {
+                break;
+            }
+        }
+    })?;
+    Ok(StopRequests { first, cancel })
+}

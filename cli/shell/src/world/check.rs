@@ -1,0 +1,381 @@
+//! The check: one run, one captured artefact, one reading of it.
+
+use std::ffi::OsString;
+use std::fs::{self, Metadata};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use engine::event::id::Digest;
+use engine::event::measurement::{self as fact, MemberStatus, ReportState};
+use engine::event::policy::{Command, Oracle as Contract};
+use engine::{FAILURES_CMD, IntegrityReading, Observation, Reading, State};
+
+use super::RealWorld;
+use super::command::{argv, limits};
+use super::{ids, output};
+use crate::clock;
+use crate::oracle::collect::{self, CollectError, Collector, Detection, InjectRequest, ReportPlan};
+use crate::oracle::{Artefact, Measured, Status, normalise};
+use crate::process::{CommandRun, Input};
+
+/// How the check of this run is read.
+#[derive(Debug)]
+pub struct Oracle {
+    detection: Detection,
+    /// Named by the contract, or recognised in the command.
+    collector: Option<&'static Collector>,
+    /// Leave out what can make a runner refuse to start.
+    light: bool,
+}
+
+/// How much of a file is looked at to recognise a runner.
+const LOOK_BYTES: usize = 64 << 10;
+
+impl Oracle {
+    pub(super) fn new(workdir: &Path, contract: &Contract) -> Self {
+        let detection = detection(workdir, &contract.check);
+        let collector = match contract.collector.as_str() {
+            "auto" => collect::choose(&detection),
+            "none" => None,
+            name => collect::by_name(name),
+        };
+        Self { detection, collector, light: false }
+    }
+}
+
+fn detection(workdir: &Path, check: &Command) -> Detection {
+    let text = |name: &str| {
+        let mut bytes = fs::read(workdir.join(name)).ok()?;
+        bytes.truncate(LOOK_BYTES);
+        Some(String::from_utf8_lossy(&bytes).into_owned())
+    };
+    let makefile = ["GNUmakefile", "makefile", "Makefile", "justfile", "Justfile"].iter().find_map(|name| text(name));
+    let command = check.display();
+    let scripts = command
+        .split(|c: char| c.is_whitespace() || ";&|()'\"".contains(c))
+        .filter(|word| !word.is_empty() && workdir.join(word).is_file())
+        .filter_map(|word| Some((word.trim_start_matches("./").to_string(), text(word)?)))
+        .collect();
+    Detection { command, makefile, package_json: text("package.json"), scripts }
+}
+
+/// A file that the check writes, before and after.
+struct ReportFile {
+    path: PathBuf,
+    before: Option<Metadata>,
+}
+
+impl ReportFile {
+    fn new(path: PathBuf) -> Self {
+        let before = fs::metadata(&path).ok();
+        Self { path, before }
+    }
+
+    /// The content, when this run wrote it.
+    fn read(&self) -> (ReportState, Option<Vec<u8>>) {
+        let Ok(after) = fs::metadata(&self.path) else { return (ReportState::Absent, None) };
+        let same = |b: &Metadata| (b.ino(), b.ctime(), b.ctime_nsec()) == (after.ino(), after.ctime(), after.ctime_nsec());
+        if self.before.as_ref().is_some_and(same) {
+            return (ReportState::Stale, None);
+        }
+        match fs::read(&self.path) {
+            Ok(bytes) => (ReportState::Fresh, Some(bytes)),
+            Err(_) => (ReportState::Absent, None),
+        }
+    }
+}
+
+impl RealWorld {
+    pub(super) fn check(&mut self, state: &State, iteration: u32, attempt: u32, time_left_ms: Option<u64>) -> Observation {
+        let facts = &state.facts;
+        let policy = facts.policy();
+        let limits = limits(&facts.bounds, facts.bounds.check_timeout_ms, time_left_ms);
+        let reports = self.fresh_reports();
+        let mut env: Vec<(OsString, OsString)> = vec![
+            ("LOOPEXEC_RUN_ID".into(), self.run.id().as_str().into()),
+            ("LOOPEXEC_ITERATION".into(), iteration.to_string().into()),
+        ];
+        let plan = self.inject(&reports, &mut env);
+        let named = policy.oracle.report.as_ref().map(|path| {
+            ReportFile::new(self.workdir.join(std::ffi::OsStr::from_bytes(&path.0)))
+        });
+        let label = format!("check-{iteration}-{attempt}");
+        let words = argv(&policy.oracle.check);
+        let (run, fact) = self.command(words, env, Input::Closed, &policy.capture, &limits, &label);
+        let started = Instant::now();
+        let mut reading = self.read(state, &run, &fact, plan, &reports, named.as_ref());
+        if let Some(command) = &policy.oracle.failures_cmd {
+            self.failures(state, command, &run, &mut reading);
+        }
+        if let Some(command) = &policy.oracle.integrity_cmd {
+            reading.integrity = Some(self.integrity(state, command, &run));
+        }
+        reading.cost_us = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
+        Observation::Checked { at: clock::stamp(), run: fact, reading }
+    }
+
+    /// An empty directory for the reports of one run: nothing in it can be older than the run.
+    fn fresh_reports(&self) -> PathBuf {
+        let reports = self.run.path().join("reports");
+        if self.oracle.collector.is_some() {
+            let _ = fs::remove_dir_all(&reports);
+            let _ = fs::create_dir_all(&reports);
+        }
+        reports
+    }
+
+    /// Adds the reporters that the runner takes by environment.
+    fn inject(&self, reports: &Path, env: &mut Vec<(OsString, OsString)>) -> ReportPlan {
+        let Some(collector) = self.oracle.collector else { return ReportPlan::Output };
+        let support = self.run.path().join("support");
+        let injection = (collector.inject)(&InjectRequest {
+            detection: &self.oracle.detection,
+            reports_dir: &reports.display().to_string(),
+            support_dir: &support.display().to_string(),
+            light: self.oracle.light,
+        });
+        if !injection.support_files.is_empty() {
+            let _ = fs::create_dir_all(&support);
+            for (name, content) in &injection.support_files {
+                let path = support.join(name);
+                if fs::read(&path).ok().as_deref() != Some(content.as_bytes()) {
+                    let _ = fs::write(&path, content);
+                }
+            }
+        }
+        let inherited = |name: &str| {
+            let found = self.env.iter().rev().find(|(n, _)| n == name);
+            found.map(|(_, value)| value.to_string_lossy().into_owned())
+        };
+        env.extend(injection.environment(inherited).into_iter().map(|(n, v)| (n.into(), v.into())));
+        injection.report
+    }
+
+    fn read(
+        &mut self,
+        _: &State,
+        run: &CommandRun,
+        fact: &fact::CommandRun,
+        plan: ReportPlan,
+        reports: &Path,
+        named: Option<&ReportFile>,
+    ) -> Reading {
+        let (stdout, stderr) = (output::read(&run.stdout), output::read(&run.stderr));
+        let files = report_files(reports);
+        let (mut report, report_bytes) = match (named, plan) {
+            (Some(file), _) => file.read(),
+            (None, ReportPlan::File(name)) => match files.iter().find(|(found, _)| found == name) {
+                Some((_, bytes)) => (ReportState::Fresh, Some(bytes.clone())),
+                None => (ReportState::Absent, None),
+            },
+            (None, ReportPlan::Output | ReportPlan::NamedByUser) => (ReportState::NotUsed, None),
+        };
+        let workdir = self.workdir.to_string_lossy();
+        let artefact = Artefact {
+            exit: fact.exited(),
+            stdout: &stdout.bytes,
+            stderr: &stderr.bytes,
+            report: report_bytes.as_deref(),
+            reports_dir_files: &files,
+            workdir: &workdir,
+        };
+        let whole = stdout.whole && stderr.whole;
+        let collector = self.oracle.collector.or_else(|| {
+            let auto = self.oracle.detection.command.is_empty() || whole;
+            auto.then(|| collect::recognise(&artefact)).flatten()
+        });
+        let mut reading = bare(&stdout.bytes, &stderr.bytes, fact.exited() != Some(0));
+        match collector.map(|collector| (collector.collect)(&artefact)) {
+            None => reading.report = report,
+            Some(Ok(measured)) => {
+                if !whole && report == ReportState::NotUsed {
+                    reading.note = "the output is longer than what is kept, so no report could be read".into();
+                    report = ReportState::Malformed;
+                } else {
+                    fill(&mut reading, measured);
+                }
+                reading.report = report;
+            }
+            Some(Err(CollectError::InjectionRefused { what, .. })) => {
+                self.oracle.light = true;
+                reading.note = format!("the runner refused an injected reporter ({what}); the next run goes without");
+                reading.report = ReportState::NotUsed;
+            }
+            Some(Err(error)) => {
+                reading.note = error.to_string();
+                reading.report = match error {
+                    CollectError::Absent { .. } if report != ReportState::Stale => ReportState::Absent,
+                    _ if report == ReportState::Stale => ReportState::Stale,
+                    _ => ReportState::Malformed,
+                };
+                // The collector was meant to read this run: its name stands, so that guards know.
+                reading.collector = collector.map(|c| c.name.to_string()).unwrap_or_default();
+            }
+        }
+        reading
+    }
+
+    /// The operator's own failures command, over the captured artefact.
+    fn failures(&mut self, state: &State, command: &Command, check: &CommandRun, reading: &mut Reading) {
+        let run = self.over_artefact(state, command, check, "failures");
+        reading.collector = FAILURES_CMD.into();
+        reading.announced = None;
+        reading.concluded = None;
+        reading.retried = 0;
+        reading.contradictions = Vec::new();
+        (reading.finished, reading.complete) = (true, false);
+        match ids::read(&run) {
+            Ok(ids) => {
+                reading.members = ids.into_iter().map(|id| (id, MemberStatus::Failed)).collect();
+                reading.report = ReportState::NotUsed;
+            }
+            Err(why) => {
+                reading.members = Vec::new();
+                reading.note = why;
+                reading.report = ReportState::Malformed;
+            }
+        }
+        reading.members_digest = digest_members(&reading.members);
+    }
+
+    fn integrity(&mut self, state: &State, command: &Command, check: &CommandRun) -> IntegrityReading {
+        let run = self.over_artefact(state, command, check, "integrity");
+        let (ids, error) = match ids::read(&run) {
+            Ok(ids) => (ids, String::new()),
+            Err(why) => (Vec::new(), why),
+        };
+        let mut hasher = blake3::Hasher::new();
+        for id in &ids {
+            hasher.update(id.as_bytes()).update(b"\n");
+        }
+        IntegrityReading { digest: Digest(*hasher.finalize().as_bytes()), ids, error }
+    }
+
+    /// Runs a command that looks at the captured artefact: standard output of the check on its standard input,
+    /// paths and exit status by environment.
+    fn over_artefact(&mut self, state: &State, command: &Command, check: &CommandRun, label: &str) -> CommandRun {
+        let facts = &state.facts;
+        let limits = limits(&facts.bounds, facts.bounds.check_timeout_ms, facts.time_left_ms());
+        let mut env: Vec<(OsString, OsString)> = vec![("LOOPEXEC_RUN_ID".into(), self.run.id().as_str().into())];
+        if let crate::process::Outcome::Exited(code) = check.outcome {
+            env.push(("LOOPEXEC_CHECK_EXIT".into(), code.to_string().into()));
+        }
+        for (name, stream) in [("STDOUT", &check.stdout), ("STDERR", &check.stderr)] {
+            let path = self.run.context().join(format!("check.{}", name.to_lowercase()));
+            let kept = match (&stream.spilled, &stream.inline) {
+                (Some(spilled), _) => spilled.clone(),
+                (None, inline) => {
+                    let _ = fs::write(&path, inline.as_deref().unwrap_or_default());
+                    path
+                }
+            };
+            env.push((format!("LOOPEXEC_CHECK_{name}").into(), kept.into()));
+        }
+        let input = match (&check.stdout.spilled, &check.stdout.inline) {
+            (Some(path), _) => Input::File(path.clone()),
+            (None, Some(bytes)) => Input::Bytes(bytes.clone()),
+            (None, None) => Input::Closed,
+        };
+        self.command(argv(command), env, input, &facts.policy().capture, &limits, label).0
+    }
+}
+
+/// What is known without a collector.
+fn bare(stdout: &[u8], stderr: &[u8], red: bool) -> Reading {
+    let mut hasher = blake3::Hasher::new();
+    for stream in [stdout, stderr] {
+        hasher.update(&normalise::output_fingerprint_input(stream)).update(&[0]);
+    }
+    let mut text = String::from_utf8_lossy(stdout).into_owned();
+    text.push('\n');
+    text.push_str(&String::from_utf8_lossy(stderr));
+    let said = red && !text.trim().is_empty();
+    Reading {
+        collector: String::new(),
+        note: String::new(),
+        report: ReportState::NotUsed,
+        announced: None,
+        concluded: None,
+        finished: true,
+        complete: true,
+        contradictions: Vec::new(),
+        retried: 0,
+        members: Vec::new(),
+        members_digest: digest_members(&[]),
+        messages_digest: if said { hash(normalise::message(&text).as_bytes()) } else { Digest::ZERO },
+        output_digest: Digest(*hasher.finalize().as_bytes()),
+        integrity: None,
+        cost_us: 0,
+    }
+}
+
+/// Puts what a collector measured into the reading.
+fn fill(reading: &mut Reading, measured: Measured) {
+    let mut messages = blake3::Hasher::new();
+    let mut said = false;
+    let mut members = Vec::with_capacity(measured.members.len());
+    for member in measured.members {
+        if member.container && !member.status.is_failing() {
+            continue;
+        }
+        if member.status.is_failing() && !member.message.is_empty() {
+            said = true;
+            messages.update(member.id.as_bytes()).update(&[0]);
+            messages.update(normalise::message(&member.message).as_bytes()).update(&[0]);
+        }
+        let id = if member.container { format!("({})", member.id) } else { member.id };
+        members.push((id, status(member.status)));
+    }
+    members.sort_unstable();
+    members.dedup_by(|a, b| a.0 == b.0);
+    reading.collector = measured.collector.into();
+    reading.note = measured.notes.join("; ");
+    reading.announced = measured.announced;
+    reading.concluded = measured.concluded;
+    reading.finished = measured.finished;
+    reading.complete = measured.complete;
+    reading.contradictions = measured.contradictions;
+    reading.retried = measured.retried;
+    reading.members_digest = digest_members(&members);
+    reading.members = members;
+    reading.messages_digest = if said { Digest(*messages.finalize().as_bytes()) } else { Digest::ZERO };
+}
+
+fn status(status: Status) -> MemberStatus {
+    match status {
+        Status::Passed => MemberStatus::Passed,
+        Status::Failed => MemberStatus::Failed,
+        Status::Error => MemberStatus::Error,
+        Status::Skipped => MemberStatus::Skipped,
+        Status::Xfail => MemberStatus::Xfail,
+        Status::Xpass => MemberStatus::Xpass,
+        Status::Ignored => MemberStatus::Ignored,
+        Status::Todo => MemberStatus::Todo,
+        Status::FlakyPassed => MemberStatus::FlakyPassed,
+    }
+}
+
+fn digest_members(members: &[(String, MemberStatus)]) -> Digest {
+    let mut hasher = blake3::Hasher::new();
+    for (id, status) in members {
+        hasher.update(id.as_bytes()).update(&[0]).update(status.label().as_bytes()).update(b"\n");
+    }
+    Digest(*hasher.finalize().as_bytes())
+}
+
+fn hash(bytes: &[u8]) -> Digest {
+    Digest(*blake3::hash(bytes).as_bytes())
+}
+
+/// Files of the reports directory, by their name relative to it.
+fn report_files(dir: &Path) -> Vec<(String, Vec<u8>)> {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+    let mut files: Vec<_> = entries
+        .filter(|entry| entry.metadata().is_ok_and(|m| m.is_file() && m.len() <= output::READ_MAX_BYTES))
+        .filter_map(|entry| Some((entry.file_name().into_string().ok()?, fs::read(entry.path()).ok()?)))
+        .collect();
+    files.sort();
+    files
+}

@@ -1,0 +1,246 @@
+//! From a command of the contract to a process, and from what the process did to a fact.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
+
+use engine::event::id::{Bytes, Digest};
+use engine::event::measurement::{self as fact, RunOutcome};
+use engine::event::policy::{Bounds, Capture, Command};
+
+use super::RealWorld;
+use crate::process::{
+    Captured, CaptureSpec, CommandRun, CommandSpec, Deadlines, Input, Outcome, ProcessError, StopCause, Survivor,
+};
+
+/// Variables that would lead a command's git astray when loopexec itself was started from a hook.
+const MISLEADING: &[&str] = &[
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_NAMESPACE",
+    "GIT_PREFIX",
+    "GIT_QUARANTINE_PATH",
+];
+
+/// What commands inherit: the user's environment without what is ours and without what misleads, and marked
+/// as unattended.
+pub(super) fn inherited(env: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
+    let ours = |name: &OsStr| name.as_bytes().starts_with(b"LOOPEXEC_");
+    let misleading = |name: &OsStr| MISLEADING.iter().any(|m| name == *m);
+    let set = ["CI", "GIT_TERMINAL_PROMPT"];
+    let mut kept: Vec<_> = env
+        .iter()
+        .filter(|(name, _)| !ours(name) && !misleading(name) && !set.iter().any(|s| name == *s))
+        .cloned()
+        .collect();
+    kept.push(("CI".into(), "true".into()));
+    kept.push(("GIT_TERMINAL_PROMPT".into(), "0".into()));
+    kept
+}
+
+/// Shortest value that is worth masking: a shorter one would mask ordinary text.
+const SECRET_MIN_BYTES: usize = 4;
+
+/// Values of the variables that the contract calls secret.
+pub(super) fn secrets(names: &[String], env: &[(OsString, OsString)]) -> Vec<Vec<u8>> {
+    let value = |name: &String| env.iter().rev().find(|(n, _)| n == OsStr::new(name)).map(|(_, v)| v.clone());
+    let values = names.iter().filter_map(value).map(OsStringExt::into_vec);
+    values.filter(|value| value.len() >= SECRET_MIN_BYTES).collect()
+}
+
+/// The words to start; a command that the user wrote as one string goes to the shell.
+pub(super) fn argv(command: &Command) -> Vec<OsString> {
+    let words = command.words.iter().map(|word| OsString::from_vec(word.0.clone()));
+    if command.shell { ["sh".into(), "-c".into()].into_iter().chain(words).collect() } else { words.collect() }
+}
+
+/// The limits of one command, and whether the run's own working time is the nearest of them.
+pub(super) struct Limits {
+    pub deadlines: Deadlines,
+    run_deadline: bool,
+}
+
+/// Combines the limits of the contract with the working time that is left.
+pub(super) fn limits(bounds: &Bounds, own_ms: Option<u64>, time_left_ms: Option<u64>) -> Limits {
+    let run_deadline = time_left_ms.is_some_and(|left| own_ms.is_none_or(|own| left < own));
+    Limits {
+        deadlines: Deadlines {
+            timeout_ms: own_ms.into_iter().chain(time_left_ms).min(),
+            idle_ms: bounds.idle_timeout_ms,
+            first_output_ms: bounds.first_output_timeout_ms,
+            grace_ms: bounds.grace_ms,
+            ..Deadlines::default()
+        },
+        run_deadline,
+    }
+}
+
+impl RealWorld {
+    /// Runs one command to its end.
+    pub(super) fn command(
+        &mut self,
+        argv: Vec<OsString>,
+        env: Vec<(OsString, OsString)>,
+        input: Input,
+        capture: &Capture,
+        limits: &Limits,
+        label: &str,
+    ) -> (CommandRun, fact::CommandRun) {
+        let mut all = self.env.clone();
+        all.retain(|(name, _)| !env.iter().any(|(other, _)| other == name));
+        all.extend(env);
+        let spec = CommandSpec {
+            argv,
+            cwd: self.workdir.clone(),
+            env: all,
+            input,
+            capture: CaptureSpec {
+                inline_max_bytes: capture.inline_max_bytes,
+                head_bytes: capture.excerpt_bytes,
+                tail_bytes: capture.excerpt_bytes,
+                spill_dir: Some(self.run.blobs()),
+                spill_stem: label.to_string(),
+                spill_max_bytes: capture.blob_max_bytes,
+                stop_after_bytes: capture.output_cap_bytes,
+            },
+            deadlines: limits.deadlines.clone(),
+            label: label.to_string(),
+            redact: self.secrets.clone(),
+        };
+        match self.supervisor.run(&spec, &self.stop.cancel) {
+            Ok(mut run) => {
+                let fact = record(&mut run, &self.run.blobs(), limits.run_deadline);
+                (run, fact)
+            }
+            Err(error) => self.lost(&error),
+        }
+    }
+
+    /// The supervisor died: its orphans were ended, and a new one takes its place.
+    fn lost(&mut self, error: &ProcessError) -> (CommandRun, fact::CommandRun) {
+        let survivors = match error {
+            ProcessError::Lost(lost) => lost.survivors.clone(),
+            _ => Vec::new(),
+        };
+        // Without a supervisor every further command answers like this one: the engine then halts.
+        let _ = self.supervisor.restart();
+        let mut run = CommandRun {
+            outcome: Outcome::StartFailed { errno: 0, message: error.to_string() },
+            stop: None,
+            stdout: Captured::nothing(),
+            stderr: Captured::nothing(),
+            started_unix_ms: 0,
+            duration_ms: 0,
+            cpu_ms: 0,
+            max_rss_kb: 0,
+            survivors,
+        };
+        let mut fact = record(&mut run, &self.run.blobs(), false);
+        fact.outcome = RunOutcome::SupervisorLost;
+        (run, fact)
+    }
+}
+
+/// What a process did, as a fact. A spilled stream is kept under the digest of what was kept.
+fn record(run: &mut CommandRun, blobs: &Path, run_deadline: bool) -> fact::CommandRun {
+    let (outcome, code) = match &run.outcome {
+        Outcome::Exited(code) => (RunOutcome::Exited, *code),
+        Outcome::Signaled(signal) => (RunOutcome::Signaled, *signal),
+        Outcome::NotFound => (RunOutcome::NotFound, 0),
+        Outcome::NotExecutable => (RunOutcome::NotExecutable, 0),
+        Outcome::StartFailed { errno, .. } => (RunOutcome::StartFailed, *errno),
+    };
+    let stop = match run.stop {
+        None => fact::StopCause::None,
+        Some(StopCause::Deadline) if run_deadline => fact::StopCause::RunDeadline,
+        Some(StopCause::Deadline) => fact::StopCause::Deadline,
+        Some(StopCause::Idle) => fact::StopCause::Idle,
+        Some(StopCause::FirstOutput) => fact::StopCause::FirstOutput,
+        Some(StopCause::OutputCap) => fact::StopCause::OutputCap,
+        Some(StopCause::Cancelled | StopCause::Forced | StopCause::GovernorGone) => fact::StopCause::Cancelled,
+    };
+    fact::CommandRun {
+        outcome,
+        code,
+        stop,
+        duration_ms: run.duration_ms,
+        cpu_ms: run.cpu_ms,
+        rss_max_kib: run.max_rss_kb,
+        stdout: stream(&mut run.stdout, blobs),
+        stderr: stream(&mut run.stderr, blobs),
+        survivors: run.survivors.iter().map(survivor).collect(),
+    }
+}
+
+fn survivor(survivor: &Survivor) -> fact::Survivor {
+    fact::Survivor { pid: survivor.pid, command: survivor.command.as_str().into(), ended: survivor.ended }
+}
+
+fn stream(captured: &mut Captured, blobs: &Path) -> fact::Captured {
+    let complete = captured.inline.is_some();
+    let blob = captured.spilled.clone().and_then(|path| keep(captured, &path, blobs));
+    fact::Captured {
+        bytes: captured.bytes,
+        digest: Digest(captured.digest),
+        head: Bytes(captured.inline.clone().unwrap_or_else(|| captured.head.clone())),
+        tail: Bytes(captured.tail.clone()),
+        complete,
+        blob,
+        truncated: captured.truncated,
+        masked: captured.redacted,
+    }
+}
+
+/// Names a spilled file after its content. The supervisor has synced the content already.
+fn keep(captured: &mut Captured, path: &Path, blobs: &Path) -> Option<Digest> {
+    let digest = if captured.truncated || captured.redacted > 0 {
+        let mut hasher = blake3::Hasher::new();
+        let mut file = fs::File::open(path).ok()?;
+        std::io::copy(&mut file, &mut hasher).ok()?;
+        Digest(*hasher.finalize().as_bytes())
+    } else {
+        Digest(captured.digest)
+    };
+    let named = blobs.join(digest.hex());
+    fs::rename(path, &named).ok()?;
+    captured.spilled = Some(named);
+    // The name must be as durable as the content before an event speaks of it.
+    fs::File::open(blobs).and_then(|dir| dir.sync_all()).ok()?;
+    Some(digest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pair(name: &str, value: &str) -> (OsString, OsString) {
+        (name.into(), value.into())
+    }
+
+    #[test]
+    fn commands_inherit_neither_our_variables_nor_a_hooks_repository() {
+        let env = [pair("PATH", "/bin"), pair("GIT_DIR", "/x"), pair("LOOPEXEC_KEY", "/k"), pair("CI", "false")];
+        let kept = inherited(&env);
+        assert_eq!(kept, [pair("PATH", "/bin"), pair("CI", "true"), pair("GIT_TERMINAL_PROMPT", "0")]);
+    }
+
+    #[test]
+    fn the_nearest_limit_names_its_cause() {
+        let bounds = Bounds::default();
+        assert!(limits(&bounds, Some(10), Some(5)).run_deadline);
+        assert!(!limits(&bounds, Some(5), Some(10)).run_deadline);
+        assert_eq!(limits(&bounds, None, Some(7)).deadlines.timeout_ms, Some(7));
+        assert_eq!(limits(&bounds, None, None).deadlines.timeout_ms, None);
+    }
+
+    #[test]
+    fn a_value_too_short_to_be_a_secret_is_not_masked() {
+        let env = [pair("TOKEN", "abcdef"), pair("X", "1")];
+        assert_eq!(secrets(&["TOKEN".into(), "X".into(), "GONE".into()], &env), [b"abcdef".to_vec()]);
+    }
+}

@@ -1,0 +1,206 @@
+//! The work command: what it is told, what it did, what it asks, what it touched that is not its own.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crossbeam_channel::RecvTimeoutError;
+use engine::event::id::{Bytes, Digest};
+use engine::event::policy::{Command, Policy};
+use engine::event::run::Program;
+use engine::{Observation, State};
+
+use super::RealWorld;
+use super::command::{argv, limits};
+use crate::clock;
+use crate::process::{Input, which};
+
+/// How much of an agent's question is kept.
+const ASK_MAX_BYTES: usize = 16 << 10;
+/// A larger program is named and not hashed byte for byte on every start.
+const PROGRAM_MAX_BYTES: u64 = 256 << 20;
+
+impl RealWorld {
+    pub(super) fn execute(
+        &mut self,
+        state: &State,
+        iteration: u32,
+        attempt: u32,
+        time_left_ms: Option<u64>,
+    ) -> Observation {
+        let facts = &state.facts;
+        let policy = facts.policy();
+        let ask = self.ask_file();
+        let _ = fs::remove_file(&ask);
+        let before = self.own_files();
+        let limits = limits(&facts.bounds, facts.bounds.command_timeout_ms, time_left_ms);
+        let label = format!("exec-{iteration}-{attempt}");
+        let env = self.told(state, iteration);
+        let (_, run) = self.command(argv(&policy.exec), env, Input::Closed, &policy.capture, &limits, &label);
+        let interference = differences(&before, &self.own_files());
+        Observation::Executed { at: clock::stamp(), run, ask: read_ask(&ask), interference }
+    }
+
+    /// Sleeps, unless a signal asks the run to stop.
+    pub(super) fn wait(&mut self, delay_ms: u64) -> Observation {
+        match self.stop.cancel.recv_timeout(Duration::from_millis(delay_ms)) {
+            Ok(_) | Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
+        }
+        Observation::Waited { at: clock::stamp() }
+    }
+
+    fn ask_file(&self) -> PathBuf {
+        self.run.context().join("ask")
+    }
+
+    /// The variables that tell the agent where it stands.
+    fn told(&self, state: &State, iteration: u32) -> Vec<(OsString, OsString)> {
+        let facts = &state.facts;
+        let context = self.run.context();
+        let left = facts.bounds.max_iterations.saturating_sub(iteration);
+        let mut env: Vec<(OsString, OsString)> = vec![
+            ("LOOPEXEC_RUN_ID".into(), self.run.id().as_str().into()),
+            ("LOOPEXEC_ITERATION".into(), iteration.to_string().into()),
+            ("LOOPEXEC_ITERATIONS_LEFT".into(), left.to_string().into()),
+            ("LOOPEXEC_CONTEXT".into(), context.join("context.md").into()),
+            ("LOOPEXEC_FEEDBACK".into(), context.join("feedback.txt").into()),
+            ("LOOPEXEC_REQUEST".into(), context.join("request.json").into()),
+            ("LOOPEXEC_ASK".into(), self.ask_file().into()),
+        ];
+        if let Some(ms) = facts.time_left_ms() {
+            env.push(("LOOPEXEC_BUDGET_LEFT_MS".into(), ms.to_string().into()));
+        }
+        if let Some(microusd) = facts.budget_left_microusd() {
+            env.push(("LOOPEXEC_BUDGET_LEFT_MICROUSD".into(), microusd.to_string().into()));
+        }
+        env
+    }
+
+    /// The governor's own files, with what would change if somebody else wrote to them.
+    fn own_files(&self) -> BTreeMap<String, Option<(u64, u64, i64, i64)>> {
+        let root = self.run.path();
+        let mut files: Vec<PathBuf> = vec![self.run.receipt(), self.run.state_file()];
+        files.push(self.workdir.join(crate::paths::STATE_DIR).join("LOCK"));
+        if let Ok(entries) = fs::read_dir(self.run.journal()) {
+            // The spare segment is filled by the journal's own thread while the agent works.
+            let lasting = |path: &PathBuf| path.extension() != Some(OsStr::new("prep"));
+            files.extend(entries.flatten().map(|entry| entry.path()).filter(lasting));
+        }
+        files.push(self.run.journal());
+        let look = |path: &Path| {
+            let seen = fs::symlink_metadata(path).ok()?;
+            // A directory is only asked whether it is still there.
+            if seen.is_dir() { Some((seen.ino(), 0, 0, 0)) } else { Some((seen.ino(), seen.size(), seen.ctime(), seen.ctime_nsec())) }
+        };
+        let name = |path: &Path| {
+            let short = path.strip_prefix(root).or_else(|_| path.strip_prefix(&self.workdir));
+            short.unwrap_or(path).display().to_string()
+        };
+        files.iter().map(|path| (name(path), look(path))).collect()
+    }
+}
+
+fn differences<T: PartialEq>(before: &BTreeMap<String, T>, after: &BTreeMap<String, T>) -> Vec<String> {
+    let names = before.keys().chain(after.keys());
+    let mut touched: Vec<String> = names.filter(|name| before.get(*name) != after.get(*name)).cloned().collect();
+    touched.sort();
+    touched.dedup();
+    touched
+}
+
+fn read_ask(path: &Path) -> Option<Bytes> {
+    let mut text = fs::read(path).ok()?;
+    text.truncate(ASK_MAX_BYTES);
+    (!text.is_empty()).then_some(Bytes(text))
+}
+
+/// Names that a POSIX shell knows without a program.
+const BUILTINS: &[&str] = &[
+    ".", ":", "[", "alias", "bg", "break", "case", "cd", "command", "continue", "echo", "eval", "exec", "exit", "export",
+    "false", "fg", "for", "getopts", "hash", "if", "jobs", "kill", "local", "printf", "pwd", "read", "readonly",
+    "return", "set", "shift", "test", "times", "trap", "true", "type", "ulimit", "umask", "unalias", "unset", "until",
+    "wait", "while", "{", "!",
+];
+
+/// Finds the programs of the work and check commands before anything starts. A program that cannot be found
+/// or executed has no digest.
+pub fn resolve_programs(policy: &Policy, workdir: &Path, env: &[(OsString, OsString)]) -> Vec<Program> {
+    let commands = [("exec", &policy.exec), ("check", &policy.oracle.check)];
+    let path = env.iter().rev().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_os_str());
+    let mut programs = Vec::new();
+    for (role, command) in commands {
+        let Some(name) = program(command) else { continue };
+        let found = which(OsStr::from_bytes(&name), workdir, path).ok();
+        let digest = found.as_deref().and_then(hash);
+        let shown = found.map_or(name, |path| path.into_os_string().as_bytes().to_vec());
+        programs.push(Program { role: role.into(), path: Bytes(shown), digest });
+    }
+    programs
+}
+
+/// The program that a command surely starts; `None` where only a shell could tell.
+fn program(command: &Command) -> Option<Vec<u8>> {
+    let first = &command.words.first()?.0;
+    if !command.shell {
+        return Some(first.clone());
+    }
+    let text = std::str::from_utf8(first).ok()?;
+    let word = text.split_whitespace().next()?;
+    let plain = word.chars().all(|c| c.is_ascii_alphanumeric() || "._/+-".contains(c));
+    (plain && !BUILTINS.contains(&word)).then(|| word.as_bytes().to_vec())
+}
+
+fn hash(path: &Path) -> Option<Digest> {
+    let file = fs::File::open(path).ok();
+    let size = fs::metadata(path).ok()?.len();
+    let mut hasher = blake3::Hasher::new();
+    match file {
+        Some(mut file) if size <= PROGRAM_MAX_BYTES => {
+            std::io::copy(&mut file, &mut hasher).ok()?;
+        }
+        // Executable and not readable, or huge: its size stands for it.
+        _ => {
+            hasher.update(&size.to_le_bytes());
+        }
+    }
+    Some(Digest(*hasher.finalize().as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_program_that_is_surely_started_is_looked_for() {
+        let shell = |text: &str| program(&Command::shell(text));
+        assert_eq!(shell("pytest -q"), Some(b"pytest".to_vec()));
+        assert_eq!(shell("./check.sh"), Some(b"./check.sh".to_vec()));
+        for text in ["cd x && make", "A=1 make", "true", "if true; then :; fi", "$TOOL run", "(exit 1)", ""] {
+            assert_eq!(shell(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_missing_program_has_no_digest() {
+        let mut policy = Policy {
+            exec: Command::shell("no-such-program-here --now"),
+            ..Policy::default()
+        };
+        policy.oracle.check = Command { words: ["sh".into(), "-c".into()].into(), shell: false };
+        let env = [("PATH".into(), "/usr/bin:/bin".into())];
+        let found = resolve_programs(&policy, Path::new("/"), &env);
+        assert_eq!((found[0].role.as_str(), found[0].digest), ("exec", None));
+        assert!(found[1].digest.is_some());
+    }
+
+    #[test]
+    fn touched_files_are_named() {
+        let before = BTreeMap::from([("a".to_string(), 1), ("b".to_string(), 2)]);
+        let after = BTreeMap::from([("a".to_string(), 1), ("b".to_string(), 3), ("c".to_string(), 4)]);
+        assert_eq!(differences(&before, &after), ["b", "c"]);
+    }
+}

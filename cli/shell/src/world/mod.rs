@@ -1,0 +1,117 @@
+//! The real world behind the effects: it routes each to the room that can carry it out, and turns what the
+//! rooms saw into observations. It judges nothing.
+
+mod check;
+mod command;
+mod context;
+mod execute;
+mod ids;
+mod output;
+mod surface;
+mod tree;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
+
+use crossbeam_channel::Receiver;
+use engine::event::id::Stamp;
+use engine::{Effect, Observation, State};
+
+use crate::clock;
+use crate::driver::World;
+use crate::paths::RunDir;
+use crate::process::{Cancel, Supervisor};
+use crate::tree::Tree;
+
+pub use check::Oracle;
+pub use execute::resolve_programs;
+use surface::Surfaces;
+
+/// Signals that asked the run to stop, shared with the thread that waits for them.
+#[derive(Clone, Debug)]
+pub struct StopRequests {
+    /// Number of the first signal; 0 for none.
+    pub first: Arc<AtomicI32>,
+    /// Ends the command that is running.
+    pub cancel: Receiver<Cancel>,
+}
+
+/// Everything effects need.
+#[derive(Debug)]
+pub struct RealWorld {
+    pub(crate) workdir: PathBuf,
+    pub(crate) run: RunDir,
+    /// What commands inherit, already cleaned.
+    pub(crate) env: Vec<(OsString, OsString)>,
+    /// Values to mask in kept output.
+    pub(crate) secrets: Vec<Vec<u8>>,
+    pub(crate) supervisor: Supervisor,
+    pub(crate) stop: StopRequests,
+    pub(crate) tree: Tree,
+    pub(crate) oracle: Oracle,
+    pub(crate) surfaces: Surfaces,
+    /// This life has walked the tree.
+    pub(crate) walked: bool,
+}
+
+impl RealWorld {
+    /// A world for one life of a run.
+    pub fn new(
+        state: &State,
+        run: RunDir,
+        env: &[(OsString, OsString)],
+        supervisor: Supervisor,
+        stop: StopRequests,
+        tree: Tree,
+    ) -> Self {
+        let workdir = tree.workdir().to_path_buf();
+        let policy = state.facts.policy();
+        Self {
+            oracle: Oracle::new(&workdir, &policy.oracle),
+            surfaces: Surfaces::default(),
+            walked: false,
+            secrets: command::secrets(&policy.secrets, env),
+            env: command::inherited(env),
+            workdir,
+            run,
+            supervisor,
+            stop,
+            tree,
+        }
+    }
+
+    /// Ends the supervisor. What it parented is gone when this returns.
+    pub fn shutdown(self) {
+        self.supervisor.shutdown();
+    }
+}
+
+impl World for RealWorld {
+    fn perform(&mut self, state: &State, effect: &Effect) -> Observation {
+        match effect {
+            Effect::ObserveTree { base, .. } => self.observe_tree(state, *base),
+            Effect::BuildContext(request) => self.build_context(state, request),
+            Effect::Execute { iteration, attempt, time_left_ms } => {
+                self.execute(state, *iteration, *attempt, *time_left_ms)
+            }
+            Effect::Wait { delay_ms, .. } => self.wait(*delay_ms),
+            Effect::Check { iteration, attempt, time_left_ms, .. } => {
+                self.check(state, *iteration, *attempt, *time_left_ms)
+            }
+            Effect::Restore { to, .. } => self.restore(*to),
+        }
+    }
+
+    fn stamp(&mut self) -> Stamp {
+        clock::stamp()
+    }
+
+    fn stop_asked(&mut self) -> Option<i32> {
+        match self.stop.first.load(Ordering::SeqCst) {
+            0 => None,
+            signal => Some(signal),
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! The watched surface and the repository, as they were at t0 and as they differ now.
+//!
+//! What t0 was is a blob named by its digest: the engine remembers the digest, and a resumed run reads the
+//! blob back. Which paths are watched is the engine's classification; it is asked once a path.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+
+use engine::event::id::{Bytes, Digest};
+use engine::event::measurement::{ChangeKind, GitSeen, GitState, RefChange, SurfaceChange};
+use engine::event::policy::GuardPolicy;
+use engine::guard::surface;
+use serde::{Deserialize, Serialize};
+
+use crate::tree::{Entry, GitFacts, Kind, Unavailable};
+
+/// Changed watched paths that are named; the rest is counted.
+const NAMED_MAX: usize = 128;
+
+/// What is remembered of one watched file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Watched {
+    digest: Digest,
+    link: bool,
+    mode: u32,
+}
+
+/// t0 of everything that is watched.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Base {
+    files: BTreeMap<Bytes, Watched>,
+    refs: BTreeMap<String, String>,
+    meta: BTreeMap<String, String>,
+    branch: Option<String>,
+}
+
+/// The newest base that was read or made.
+#[derive(Debug, Default)]
+pub(crate) struct Surfaces {
+    base: Option<(Digest, Base)>,
+    classes: HashMap<Vec<u8>, bool>,
+}
+
+impl Surfaces {
+    /// Whether somebody watches this path.
+    pub(super) fn watches(classes: &mut HashMap<Vec<u8>, bool>, policy: &GuardPolicy, path: &[u8]) -> bool {
+        if let Some(known) = classes.get(path) {
+            return *known;
+        }
+        let watched = surface::classify(policy, path).is_some();
+        classes.insert(path.to_vec(), watched);
+        watched
+    }
+
+    pub(super) fn classes(&mut self) -> &mut HashMap<Vec<u8>, bool> {
+        &mut self.classes
+    }
+
+    /// The base with this digest, from memory or from its blob.
+    pub(super) fn base(&mut self, blobs: &Path, digest: Digest) -> io::Result<&Base> {
+        if self.base.as_ref().is_none_or(|(known, _)| *known != digest) {
+            let bytes = fs::read(blobs.join(digest.hex()))?;
+            if blake3::hash(&bytes).as_bytes() != &digest.0 {
+                return Err(io::Error::other("the record of the watched surface was altered"));
+            }
+            self.base = Some((digest, serde_json::from_slice(&bytes)?));
+        }
+        match &self.base {
+            Some((_, base)) => Ok(base),
+            None => Err(io::Error::other("the record of the watched surface is missing")),
+        }
+    }
+
+    /// Makes `base` the new t0, durable before anybody can name it.
+    pub(super) fn found(&mut self, blobs: &Path, base: Base) -> io::Result<Digest> {
+        let bytes = serde_json::to_vec(&base)?;
+        let digest = Digest(*blake3::hash(&bytes).as_bytes());
+        let path = blobs.join(digest.hex());
+        if !path.exists() {
+            let mut file = tempfile::NamedTempFile::new_in(blobs)?;
+            file.write_all(&bytes)?;
+            file.as_file().sync_all()?;
+            file.persist(&path)?;
+            fs::File::open(blobs)?.sync_all()?;
+        }
+        self.base = Some((digest, base));
+        Ok(digest)
+    }
+}
+
+impl Base {
+    /// What is there now.
+    pub(super) fn now(entries: &[Entry], git: &Result<GitFacts, Unavailable>) -> Self {
+        let file = |entry: &Entry| {
+            let watched =
+                Watched { digest: Digest(entry.digest), link: entry.kind == Kind::Symlink, mode: entry.mode & 0o777 };
+            (Bytes(entry.path.clone()), watched)
+        };
+        let mut base = Self { files: entries.iter().map(file).collect(), ..Self::default() };
+        if let Ok(facts) = git {
+            base.refs.clone_from(&facts.refs);
+            base.meta = facts.meta.iter().map(|(name, digest)| (name.clone(), Digest(*digest).hex())).collect();
+            base.branch.clone_from(&facts.branch);
+        }
+        base
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.files.len()
+    }
+
+    /// Watched paths of `now` that differ from this base, with how many were not named.
+    pub(super) fn changes(&self, now: &Self, policy: &GuardPolicy) -> (Vec<SurfaceChange>, u64) {
+        let mut changes = Vec::new();
+        let paths = self.files.keys().chain(now.files.keys().filter(|path| !self.files.contains_key(*path)));
+        for path in paths {
+            let kind = match (self.files.get(path), now.files.get(path)) {
+                (Some(before), Some(after)) if before == after => continue,
+                (Some(before), Some(after)) if before.link != after.link => ChangeKind::Type,
+                (Some(before), Some(after)) if before.digest == after.digest => ChangeKind::Mode,
+                (Some(_), Some(_)) => ChangeKind::Modified,
+                (Some(_), None) => ChangeKind::Removed,
+                (None, _) => ChangeKind::Added,
+            };
+            if let Some((class, pattern)) = surface::classify(policy, &path.0) {
+                changes.push(SurfaceChange { path: path.clone(), kind, class, pattern });
+            }
+        }
+        // The gravest class first, so that what is named is what halts.
+        changes.sort_by(|a, b| (a.class, &a.path).cmp(&(b.class, &b.path)));
+        let more = changes.len().saturating_sub(NAMED_MAX);
+        changes.truncate(NAMED_MAX);
+        (changes, more as u64)
+    }
+
+    /// The repository against this base.
+    pub(super) fn git(&self, facts: &Result<GitFacts, Unavailable>, index_locked: bool) -> GitSeen {
+        let nothing = |state, note: String| GitSeen {
+            state,
+            note,
+            head: None,
+            branch: None,
+            refs: Vec::new(),
+            meta: Vec::new(),
+            index_locked,
+        };
+        let facts = match facts {
+            Ok(facts) => facts,
+            Err(Unavailable::NoRepository) => return nothing(GitState::None, String::new()),
+            Err(why) => return nothing(GitState::Unavailable, why.to_string()),
+        };
+        let mut refs = differing(&self.refs, &facts.refs);
+        if self.branch != facts.branch {
+            refs.push(RefChange { name: "HEAD".into(), from: self.branch.clone(), to: facts.branch.clone() });
+        }
+        let meta = facts.meta.iter().map(|(name, digest)| (name.clone(), Digest(*digest).hex())).collect();
+        GitSeen {
+            state: GitState::Read,
+            note: String::new(),
+            head: facts.head.clone(),
+            branch: facts.branch.clone(),
+            refs,
+            meta: differing(&self.meta, &meta),
+            index_locked,
+        }
+    }
+}
+
+fn differing(before: &BTreeMap<String, String>, after: &BTreeMap<String, String>) -> Vec<RefChange> {
+    let names = before.keys().chain(after.keys().filter(|name| !before.contains_key(*name)));
+    names
+        .filter(|name| before.get(*name) != after.get(*name))
+        .take(NAMED_MAX)
+        .map(|name| RefChange {
+            name: name.clone(),
+            from: before.get(name).cloned(),
+            to: after.get(name).cloned(),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::event::measurement::SurfaceClass;
+
+    fn entry(path: &str, content: u8, mode: u32) -> Entry {
+        Entry { path: path.into(), kind: Kind::File, mode, size: 1, digest: [content; 32] }
+    }
+
+    fn base(entries: &[Entry]) -> Base {
+        Base::now(entries, &Err(Unavailable::NoRepository))
+    }
+
+    #[test]
+    fn every_kind_of_difference_is_told_and_the_gravest_class_comes_first() {
+        let before = base(&[entry("conftest.py", 1, 0o644), entry("tests/a", 1, 0o644), entry("tests/b", 1, 0o644)]);
+        let after = base(&[entry("conftest.py", 2, 0o644), entry("tests/a", 1, 0o755), entry("tests/c", 1, 0o644)]);
+        let (changes, more) = before.changes(&after, &GuardPolicy::default());
+        let told: Vec<_> = changes.iter().map(|c| (c.path.text(), c.kind, c.class)).collect();
+        assert_eq!(
+            told,
+            [
+                ("tests/a".into(), ChangeKind::Mode, SurfaceClass::Blocked),
+                ("tests/b".into(), ChangeKind::Removed, SurfaceClass::Blocked),
+                ("tests/c".into(), ChangeKind::Added, SurfaceClass::Blocked),
+                ("conftest.py".into(), ChangeKind::Modified, SurfaceClass::Protected),
+            ]
+        );
+        assert_eq!(more, 0);
+    }
+
+    #[test]
+    fn a_base_survives_its_blob_and_an_altered_blob_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let made = base(&[entry("tests/a", 1, 0o644)]);
+        let digest = Surfaces::default().found(dir.path(), made.clone()).unwrap();
+        assert_eq!(Surfaces::default().base(dir.path(), digest).unwrap(), &made);
+        fs::write(dir.path().join(digest.hex()), b"{}").unwrap();
+        assert!(Surfaces::default().base(dir.path(), digest).is_err());
+    }
+}

@@ -1,0 +1,125 @@
+//! Walks and restores, as observations.
+
+use std::time::Instant;
+
+use engine::event::id::{Bytes, Digest};
+use engine::event::measurement::{ChangeKind, GitSeen, TreeChange, TreeSeen};
+use engine::guard::surface;
+use engine::{Observation, State};
+
+use super::RealWorld;
+use super::surface::{Base, Surfaces};
+use crate::clock;
+use crate::tree::{self, TreeError, TreeId};
+
+/// Changed paths that are named; the rest is counted.
+const CHANGES_NAMED: usize = 64;
+
+impl RealWorld {
+    /// Walks the workdir, keeps what is new, compares what is watched with t0 or defines t0.
+    pub(super) fn observe_tree(&mut self, state: &State, base: Option<Digest>) -> Observation {
+        match self.walk(state, base) {
+            Ok(seen) => Observation::Tree { at: clock::stamp(), seen },
+            Err(why) => Observation::TreeLost { at: clock::stamp(), why },
+        }
+    }
+
+    fn walk(&mut self, state: &State, base: Option<Digest>) -> Result<TreeSeen, String> {
+        let started = Instant::now();
+        let policy = &state.facts.policy().guards;
+        let literal: Vec<&[u8]> = surface::patterns(policy)
+            .filter(|pattern| !pattern.contains(['*', '?']))
+            .map(|pattern| pattern.trim_start_matches('/').trim_end_matches('/').as_bytes())
+            .collect();
+        let mut classes = std::mem::take(self.surfaces.classes());
+        let classes_cell = std::cell::RefCell::new(&mut classes);
+        let watches = |path: &[u8]| Surfaces::watches(&mut classes_cell.borrow_mut(), policy, path);
+        let outcome = self.tree.observe(&literal, &watches);
+        *self.surfaces.classes() = classes;
+        let (mut seen, watched) = outcome.map_err(|error| sentence(&error))?;
+        if !std::mem::replace(&mut self.walked, true) && state.facts.t0.is_some() {
+            // The walk before this one belongs to an earlier life: its tree is in the store.
+            let before = self.tree.manifest(TreeId(state.facts.tree.0)).map_err(|error| sentence(&error))?;
+            seen.changes = tree::diff(&before, self.tree.current());
+        }
+
+        let facts = self.tree.git_facts();
+        let index_locked = self.tree.repository().is_ok_and(|repository| repository.index_lock().is_some());
+        let now = Base::now(&watched, &facts);
+        let files = now.len() as u64;
+        let blobs = self.run.blobs();
+        let trouble = |error: std::io::Error| format!("{}: {error}", blobs.display());
+        let (surface, surface_more, surface_digest, git) = match base {
+            None => {
+                let git = now.git(&facts, index_locked);
+                let digest = self.surfaces.found(&blobs, now).map_err(trouble)?;
+                (Vec::new(), 0, digest, git)
+            }
+            Some(digest) => {
+                let before = self.surfaces.base(&blobs, digest).map_err(trouble)?;
+                let (surface, more) = before.changes(&now, policy);
+                (surface, more, digest, before.git(&facts, index_locked))
+            }
+        };
+        Ok(assemble(seen, git, (surface, surface_more, files, surface_digest), started))
+    }
+
+    pub(super) fn restore(&mut self, to: Digest) -> Observation {
+        let outcome = self.tree.restore(TreeId(to.0));
+        let at = clock::stamp();
+        match outcome {
+            Ok(done) => Observation::Restored {
+                at,
+                written: done.written,
+                removed: done.removed,
+                saved: Digest(done.saved.0),
+                error: String::new(),
+            },
+            Err(error) => {
+                let (written, removed) = (0, 0);
+                Observation::Restored { at, written, removed, saved: Digest::ZERO, error: error.to_string() }
+            }
+        }
+    }
+}
+
+fn sentence(error: &TreeError) -> String {
+    error.to_string().trim_end_matches('.').to_string()
+}
+
+fn assemble(
+    seen: tree::TreeSeen,
+    git: GitSeen,
+    surface: (Vec<engine::event::measurement::SurfaceChange>, u64, u64, Digest),
+    started: Instant,
+) -> TreeSeen {
+    let (surface, surface_more, surface_files, surface_digest) = surface;
+    let changes_total = seen.changes.len() as u64;
+    let changes = seen.changes.into_iter().take(CHANGES_NAMED);
+    TreeSeen {
+        tree: Digest(seen.id.0),
+        files: seen.files,
+        bytes: seen.size_bytes,
+        changes_total,
+        changes: changes.map(|c| TreeChange { path: Bytes(c.path), kind: kind(c.kind) }).collect(),
+        surface,
+        surface_more,
+        surface_files,
+        surface_digest,
+        unstable: seen.unstable.into_iter().map(Bytes).collect(),
+        unstored: seen.unstored.into_iter().map(Bytes).collect(),
+        unreadable: Vec::new(),
+        git,
+        cost_us: u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX),
+    }
+}
+
+fn kind(kind: tree::ChangeKind) -> ChangeKind {
+    match kind {
+        tree::ChangeKind::Added => ChangeKind::Added,
+        tree::ChangeKind::Removed => ChangeKind::Removed,
+        tree::ChangeKind::Modified => ChangeKind::Modified,
+        tree::ChangeKind::ModeChanged => ChangeKind::Mode,
+        tree::ChangeKind::TypeChanged => ChangeKind::Type,
+    }
+}

@@ -1,0 +1,11 @@
+//! The tree room against real files and real git.
+#![allow(clippy::unwrap_used, reason = "a helper of a test may fail the test")]
+
+mod export;
+mod git;
+mod hidden;
+mod restore;
+mod scan;
+mod store;
+mod support;
+mod surface;

@@ -1,0 +1,90 @@
+//! `check`: hygiene of the state directory; never the application's own check.
+
+use engine::event::halt::HaltReason;
+use serde::Serialize;
+use shell::paths::{self, StateDir};
+use shell::record::{self, Grade};
+
+use crate::app::Scene;
+use crate::failure::Failure;
+use crate::outcome::{Answer, Outcome};
+use crate::render::safe;
+use crate::which::Workdir;
+
+/// Check the state directory: permissions, lock, every journal, projections, leftovers of crashes
+///
+/// Never runs the application's check. Exit 20 when an invariant does not hold; what can be rebuilt or removed is a
+/// warning.
+#[derive(clap::Args, Clone, Debug)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    at: Workdir,
+}
+
+#[derive(Serialize)]
+struct Shown {
+    grade: &'static str,
+    subject: String,
+    detail: String,
+}
+
+pub(crate) fn run(args: Args, scene: &Scene) -> Result<Outcome, Failure> {
+    let workdir = paths::workdir(&args.at.workdir)?;
+    let Some(state) = StateDir::open(&workdir)? else {
+        let answer = Answer::new("check", "ok").with("findings", Vec::<Shown>::new());
+        let text = format!("nothing to check: {} has no state directory\n", workdir.display());
+        return Ok(Outcome::new(answer, text));
+    };
+    let seen = record::inspect(&state)?;
+    let broken = seen.grade() == Grade::Broken;
+    let mut text = String::new();
+    for finding in &seen.findings {
+        let label = match finding.grade {
+            Grade::Note => finding.grade.label().to_owned(),
+            Grade::Warning => scene.out.yellow(finding.grade.label()),
+            Grade::Broken => scene.out.red(finding.grade.label()),
+        };
+        text.push_str(&format!(
+            "{label}: {}: {}\n",
+            safe(&finding.subject),
+            safe(&finding.detail)
+        ));
+    }
+    let verdict = match seen.grade() {
+        Grade::Broken => "an invariant does not hold",
+        Grade::Warning => "sound; something can be rebuilt or removed",
+        Grade::Note => "sound",
+    };
+    text.push_str(&format!(
+        "{verdict}: {} runs, {} events verified\n",
+        seen.runs, seen.events
+    ));
+    let mut answer = Answer::new("check", if broken { "error" } else { "ok" });
+    if broken {
+        answer.halt_reason = Some(HaltReason::InvariantFailed);
+        answer.failure_cause = Some("hygiene_failed".to_owned());
+        let broken = seen.findings.iter().filter(|finding| finding.grade == Grade::Broken);
+        answer.errors = broken
+            .map(|finding| format!("{}: {}", finding.subject, finding.detail))
+            .collect();
+    }
+    let shown: Vec<Shown> = seen
+        .findings
+        .into_iter()
+        .map(|finding| Shown {
+            grade: finding.grade.label(),
+            subject: finding.subject,
+            detail: finding.detail,
+        })
+        .collect();
+    let answer = answer
+        .with("findings", shown)
+        .with("runs", seen.runs)
+        .with("events", seen.events);
+    let exit = if broken {
+        HaltReason::InvariantFailed.exit_code()
+    } else {
+        0
+    };
+    Ok(Outcome::new(answer, text).exiting(exit))
+}

@@ -1,0 +1,185 @@
+//! A report as text and as Markdown.
+
+use super::Report;
+use crate::outcome::Advice;
+use crate::render::table::{columns, markdown as markdown_table, markdown_cell};
+use crate::render::{Style, milliseconds, money, safe, trend};
+
+const HEAD: [&str; 7] = ["iter", "verdict", "failing", "fate", "commit", "time", "cost"];
+
+/// Name and value of each line about the run as a whole.
+fn facts(report: &Report, utf8: bool) -> Vec<(&'static str, String)> {
+    let state = match (&report.sentence, report.exit_code, report.alive) {
+        (Some(sentence), Some(code), _) => format!("halted, exit {code}: {sentence}"),
+        (_, _, true) => format!("at work: {}", report.phase),
+        _ => report.phase.to_owned(),
+    };
+    let cost = match (report.cost.microusd, report.cost.declared_microusd) {
+        (Some(spent), _) => format!(
+            "{} in {} calls ({})",
+            money(spent),
+            report.cost.calls,
+            report.cost.metering
+        ),
+        (None, Some(declared)) => format!("{} declared, not measured", money(declared)),
+        (None, None) => format!("unknown ({})", report.cost.metering),
+    };
+    let totals = &report.totals;
+    let mut lines = vec![
+        ("run", report.run_id.clone()),
+        ("state", state),
+        ("check", report.check.clone()),
+        (
+            "exec",
+            if report.exec.is_empty() {
+                "none".to_owned()
+            } else {
+                report.exec.clone()
+            },
+        ),
+        ("workdir", report.workdir.clone()),
+        ("began", report.began_at.clone()),
+        ("failing", trend(&report.trend, utf8)),
+        (
+            "time",
+            format!(
+                "{} (work {}, check {})",
+                milliseconds(totals.elapsed_ms),
+                milliseconds(totals.exec_ms),
+                milliseconds(totals.check_ms)
+            ),
+        ),
+        (
+            "lives",
+            format!("{} ({} amendments)", totals.resumes + 1, totals.amendments),
+        ),
+        ("pins", report.pins.line()),
+        ("cost", cost),
+        ("guards", report.guards.line()),
+        (
+            "check runs",
+            format!(
+                "{} repeated on one tree, {} disagreed",
+                report.determinism.samples, report.determinism.disagreements
+            ),
+        ),
+        ("journal", format!("{} events, head {}", report.events, report.head)),
+        ("receipt", format!("{} ({})", report.receipt, report.receipt_status)),
+        (
+            "attestation",
+            match report.attestation_status {
+                "absent" => "absent".to_owned(),
+                _ => "signature present (not verified); `loopexec verify` verifies it".to_owned(),
+            },
+        ),
+    ];
+    lines.retain(|(_, value)| !value.is_empty());
+    lines
+}
+
+fn rows(report: &Report) -> Vec<Vec<String>> {
+    let rows = report.timeline.iter().map(|row| {
+        let failing = match row.collector.is_empty() {
+            true => "-".to_owned(),
+            false => format!("{} of {}", row.failing, row.members),
+        };
+        let commit = row.commit.as_deref().unwrap_or("-");
+        vec![
+            if row.iteration == 0 {
+                "t0".to_owned()
+            } else {
+                row.iteration.to_string()
+            },
+            row.verdict.to_owned(),
+            failing,
+            row.fate_line(),
+            commit.chars().take(12).collect(),
+            milliseconds(row.duration_ms),
+            if row.cost_microusd > 0 {
+                money(row.cost_microusd)
+            } else {
+                "-".to_owned()
+            },
+        ]
+    });
+    rows.collect()
+}
+
+/// One line a finding.
+fn findings(report: &Report) -> Vec<String> {
+    let rows = report.timeline.iter();
+    rows.flat_map(|row| {
+        row.findings.iter().map(|finding| {
+            format!(
+                "iteration {}: {} {}: {}: {}",
+                row.iteration, finding.severity, finding.guard, finding.subject, finding.detail
+            )
+        })
+    })
+    .collect()
+}
+
+/// For a terminal.
+pub(crate) fn text(report: &Report, advice: Option<&Advice>, style: Style) -> String {
+    let mut out = String::new();
+    for (name, value) in facts(report, style.utf8) {
+        out.push_str(&format!("{name:<12} {}\n", safe(&value)));
+    }
+    if !report.timeline.is_empty() {
+        let flat = |cell: String| safe(&cell).replace(['\n', '\t'], " ");
+        let rows: Vec<Vec<String>> = rows(report)
+            .into_iter()
+            .map(|row| row.into_iter().map(flat).collect())
+            .collect();
+        out.push_str(&format!("\n{}\n", style.bold("timeline:")));
+        for line in columns(&HEAD, &rows).lines() {
+            out.push_str(&format!("  {line}\n"));
+        }
+    }
+    let findings = findings(report);
+    if !findings.is_empty() {
+        out.push_str(&format!("\n{}\n", style.bold("findings:")));
+        for finding in findings {
+            out.push_str(&format!("  {}\n", safe(&finding).replace('\n', " ")));
+        }
+    }
+    if let Some(advice) = advice {
+        out.push_str(&format!(
+            "\n{}: {}\nnext: {}\n",
+            advice.verdict,
+            safe(&advice.why),
+            style.bold(&safe(&advice.next))
+        ));
+    }
+    out
+}
+
+/// For a pull request or a CI summary. Nothing from outside can break out of its cell.
+pub(crate) fn markdown(report: &Report, advice: Option<&Advice>) -> String {
+    let mut out = format!("# loopexec run {}\n\n", markdown_cell(&report.run_id));
+    let lines: Vec<Vec<String>> = facts(report, true)
+        .into_iter()
+        .map(|(name, value)| vec![name.to_owned(), value])
+        .collect();
+    out.push_str(&markdown_table(&["fact", "value"], &lines));
+    out.push_str("\n## Timeline\n\n");
+    out.push_str(&markdown_table(&HEAD, &rows(report)));
+    for (title, items) in [("Findings", findings(report)), ("Warnings", report.warnings.clone())] {
+        if !items.is_empty() {
+            out.push_str(&format!("\n## {title}\n\n"));
+            for item in items {
+                out.push_str(&format!("- {}\n", markdown_cell(&item)));
+            }
+        }
+    }
+    if let Some(advice) = advice {
+        // The command is ours and its run id plain, so it may stand in a code span.
+        out.push_str(&format!(
+            "\n## Advice\n\n**{}**: {}\n\n    {}\n",
+            advice.verdict,
+            markdown_cell(&advice.why),
+            safe(&advice.next).replace('\n', " ")
+        ));
+    }
+    out
+}

@@ -1,0 +1,299 @@
+//! Reading: no lock, no write, any number of readers, a live journal included.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+use engine::event::Event;
+use engine::event::id::Digest;
+
+use crate::chain::{Head, Link};
+use crate::error::{Code, Defect, Error, Result};
+use crate::frame::Frame;
+use crate::recover::{Recovery, Tail, judge, known_shapes, read_segment, sealed_defect, segments};
+use crate::scan::{Scan, may_skip, quick};
+use crate::segment::{Header, Identity};
+use crate::store::Store;
+
+/// A journal as it was when it was opened, plus whatever its last segment has gained since.
+pub struct Reader {
+    store: Arc<dyn Store>,
+    segments: Vec<Header>,
+}
+
+/// An event with everything that went into its leaf.
+#[derive(Clone, Copy, Debug)]
+pub struct Chained<'a> {
+    pub link: Link,
+    pub leaf: Digest,
+    /// The leaf before.
+    pub previous: Digest,
+    pub frame: Frame<'a>,
+}
+
+impl Reader {
+    pub(crate) fn open(store: Arc<dyn Store>) -> Result<Self> {
+        let segments = segments(store.as_ref())?;
+        segments.iter().try_for_each(known_shapes)?;
+        Ok(Self { store, segments })
+    }
+
+    /// Which journal this is.
+    pub fn identity(&self) -> &Identity {
+        &self.segments[0].identity
+    }
+
+    pub(crate) fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
+
+    /// Calls `visit(seq, kind, version, payload)` for every event, without decoding anything. The
+    /// fastest way through a journal: sealed segments are verified by one digest each before any of
+    /// their events is shown, the last one event by event.
+    pub fn raw(&self, mut visit: impl FnMut(u64, u16, u16, &[u8])) -> Result<u64> {
+        let mut pass = self.pass();
+        while pass.load()? {
+            let (bytes, mut seq) = (&pass.bytes, pass.seq);
+            for body in &pass.bodies {
+                let mut rest = &bytes[body.clone()];
+                while !rest.is_empty() {
+                    let (frame, after) = Frame::parse(rest).ok_or_else(|| pass.unreadable(seq))?;
+                    visit(seq, frame.kind, frame.version, frame.payload);
+                    (rest, seq) = (after, seq + 1);
+                }
+            }
+            pass.seq = seq;
+        }
+        Ok(pass.seq)
+    }
+
+    /// Calls `visit` for every event in order and gives their number.
+    pub fn fold(&self, mut visit: impl FnMut(u64, &Event)) -> Result<u64> {
+        let mut events = self.events();
+        while let Some((seq, event)) = events.step()? {
+            visit(seq, &event);
+        }
+        Ok(events.pass.seq)
+    }
+
+    /// The events in order. Ends after the first error. A kind of a newer build that is marked as not
+    /// critical is left out; its number is not given to another.
+    pub fn events(&self) -> Events<'_> {
+        Events {
+            pass: self.pass(),
+            body: 0,
+            at: 0,
+            done: false,
+        }
+    }
+
+    /// Calls `visit` for every event with its leaf, recomputed.
+    pub fn chained(&self, mut visit: impl FnMut(Chained<'_>) -> Result<()>) -> Result<Head> {
+        let mut pass = self.pass();
+        let mut head = Head::default();
+        while pass.load()? {
+            for body in &pass.bodies {
+                let mut rest = &pass.bytes[body.clone()];
+                while !rest.is_empty() {
+                    let (frame, after) = Frame::parse(rest).ok_or_else(|| pass.unreadable(head.size))?;
+                    let (link, previous) = (frame.link(head.size), head.leaf);
+                    head.advance(&link);
+                    visit(Chained {
+                        link,
+                        leaf: head.leaf,
+                        previous,
+                        frame,
+                    })?;
+                    rest = after;
+                }
+            }
+            pass.seq = head.size;
+        }
+        Ok(head)
+    }
+
+    /// Where the journal ends now.
+    pub fn head(&self) -> Result<Head> {
+        let mut pass = self.pass();
+        pass.next = self.segments.len() - 1;
+        pass.load()?;
+        Ok(pass.end)
+    }
+
+    /// Every leaf, in order.
+    pub fn leaves(&self) -> Result<Vec<Digest>> {
+        let mut leaves = Vec::new();
+        self.chained(|event| {
+            leaves.push(event.leaf);
+            Ok(())
+        })?;
+        Ok(leaves)
+    }
+
+    /// What is behind the last verified batch: [`Recovery::Clean`] or [`Recovery::TornTail`].
+    pub fn tail(&self) -> Result<Recovery> {
+        let mut pass = self.pass();
+        pass.next = self.segments.len() - 1;
+        pass.load()?;
+        Ok(match pass.torn {
+            Some(range) => Recovery::TornTail {
+                segment: pass.next as u32 - 1,
+                offset: range.start as u64,
+                size_bytes: range.len() as u64,
+                quarantine: String::new(),
+            },
+            None => Recovery::Clean,
+        })
+    }
+
+    fn pass(&self) -> Pass<'_> {
+        Pass {
+            reader: self,
+            next: 0,
+            bytes: Vec::new(),
+            bodies: Vec::new(),
+            seq: 0,
+            end: Head::default(),
+            torn: None,
+        }
+    }
+}
+
+/// One way through the segments, with one reused buffer.
+struct Pass<'a> {
+    reader: &'a Reader,
+    /// The segment to load next.
+    next: usize,
+    bytes: Vec<u8>,
+    /// Where the frames of the loaded segment are.
+    bodies: Vec<Range<usize>>,
+    /// Number of the first event that was not shown yet.
+    seq: u64,
+    /// Where the last segment ends, once it is loaded.
+    end: Head,
+    torn: Option<Range<usize>>,
+}
+
+impl Pass<'_> {
+    /// Loads and verifies the next segment; false after the last.
+    fn load(&mut self) -> Result<bool> {
+        let segments = &self.reader.segments;
+        let Some(header) = segments.get(self.next) else {
+            return Ok(false);
+        };
+        self.bodies.clear();
+        self.seq = header.head.size;
+        match segments.get(self.next + 1) {
+            Some(following) => {
+                read_segment(self.reader.store.as_ref(), header, &mut self.bytes)?;
+                if !quick(&self.bytes, following, &mut self.bodies) {
+                    return Err(sealed_defect(&self.bytes, header, following).into());
+                }
+            }
+            None => self.load_last(header)?,
+        }
+        self.next += 1;
+        Ok(true)
+    }
+
+    /// The last segment may be growing under our eyes: a batch seen half-written is read again, and
+    /// only a picture that stays the same is judged.
+    fn load_last(&mut self, header: &Header) -> Result<()> {
+        const LOOKS: usize = 50;
+        let mut before: Option<(usize, Tail)> = None;
+        for _ in 0..LOOKS {
+            self.bodies.clear();
+            read_segment(self.reader.store.as_ref(), header, &mut self.bytes)?;
+            let mut scan = Scan::new(&self.bytes, header);
+            let tail = loop {
+                match scan.next() {
+                    Ok(Some(batch)) => self.bodies.push(batch.body),
+                    Ok(None) => break Tail::Clean,
+                    Err(problem) => break judge(&scan, &problem),
+                }
+            };
+            self.end = scan.position.head;
+            let seen = Some((scan.at, tail.clone()));
+            let settled = seen == before;
+            match tail {
+                Tail::Clean => return Ok(()),
+                Tail::Torn(range) if settled => {
+                    self.torn = Some(range);
+                    return Ok(());
+                }
+                Tail::Corrupt(defect) if settled => return Err(defect.into()),
+                Tail::Torn(_) | Tail::Corrupt(_) => std::thread::sleep(Duration::from_millis(2)),
+            }
+            before = seen;
+        }
+        Ok(())
+    }
+
+    fn unreadable(&self, seq: u64) -> Error {
+        let segment = self.reader.segments.get(self.next.saturating_sub(1));
+        Error::from(Defect {
+            code: Code::BatchLost,
+            seq,
+            kind: None,
+            segment: segment.map_or(0, |header| header.number),
+            offset: 0,
+            why: "a frame does not fit its batch".to_owned(),
+        })
+    }
+}
+
+/// Iterator over the events of a journal.
+pub struct Events<'a> {
+    pass: Pass<'a>,
+    body: usize,
+    at: usize,
+    done: bool,
+}
+
+impl Events<'_> {
+    fn step(&mut self) -> Result<Option<(u64, Event)>> {
+        loop {
+            let Some(body) = self.pass.bodies.get(self.body) else {
+                if !self.pass.load()? {
+                    return Ok(None);
+                }
+                (self.body, self.at) = (0, 0);
+                continue;
+            };
+            let rest = &self.pass.bytes[body.start + self.at..body.end];
+            if rest.is_empty() {
+                (self.body, self.at) = (self.body + 1, 0);
+                continue;
+            }
+            let seq = self.pass.seq;
+            let (frame, after) = Frame::parse(rest).ok_or_else(|| self.pass.unreadable(seq))?;
+            self.at += rest.len() - after.len();
+            self.pass.seq += 1;
+            if may_skip(&frame) {
+                continue;
+            }
+            let event = Event::decode(frame.kind, frame.version, frame.payload).map_err(|error| Defect {
+                code: Code::Payload,
+                seq,
+                kind: crate::codec::kind_name(frame.kind),
+                segment: self.pass.next as u32 - 1,
+                offset: body.start as u64,
+                why: error.to_string(),
+            })?;
+            return Ok(Some((seq, event)));
+        }
+    }
+}
+
+impl Iterator for Events<'_> {
+    type Item = Result<(u64, Event)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.done {
+            return None;
+        }
+        let item = self.step().transpose();
+        self.done = !matches!(item, Some(Ok(_)));
+        item
+    }
+}

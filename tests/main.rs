@@ -1,0 +1,16 @@
+//! The end-to-end and conformance tests of loopexec, in one binary.
+
+// A helper that fails fails its test.
+#![allow(clippy::unwrap_used)]
+
+mod conformance {
+    mod architecture;
+    mod golden;
+    mod house;
+    mod matrix;
+    mod spec;
+}
+
+mod e2e {
+    mod process;
+}
