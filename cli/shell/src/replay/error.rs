@@ -41,7 +41,9 @@ impl ReplayError {
             Self::Tree(TreeError::NotStored { .. } | TreeError::BlobMissing { .. }) => HaltReason::ObjectiveUnverified,
             Self::Record(error) => error.reason(),
             Self::Run(error) => error.reason(),
-            Self::Lock(_) | Self::Tree(_) | Self::Scratch { .. } | Self::Interrupted { .. } => HaltReason::WorkspaceInvalid,
+            Self::Lock(_) | Self::Tree(_) | Self::Scratch { .. } | Self::Interrupted { .. } => {
+                HaltReason::WorkspaceInvalid
+            }
         }
     }
 }

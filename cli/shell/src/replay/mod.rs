@@ -80,11 +80,7 @@ impl Replayed {
 ///
 /// # Errors
 /// The journal does not verify, there is no verdict, the tree cannot be laid out, or the check could not be run.
-pub fn replay(
-    place: &Place,
-    options: &VerifyOptions,
-    with: &Surroundings,
-) -> Result<(Audit, Replayed), ReplayError> {
+pub fn replay(place: &Place, options: &VerifyOptions, with: &Surroundings) -> Result<(Audit, Replayed), ReplayError> {
     // The store is shared with a run at work, which must not find its half-written files cleared away.
     let _held = lock::acquire(&place.state, place.run.id())?;
     let found = audit(&place.run, options, false)?;
@@ -123,12 +119,7 @@ pub fn replay(
     Ok((found, replayed))
 }
 
-fn in_fresh_copy(
-    place: &Place,
-    judged: &Judged,
-    state: &State,
-    with: &Surroundings,
-) -> Result<Checked, ReplayError> {
+fn in_fresh_copy(place: &Place, judged: &Judged, state: &State, with: &Surroundings) -> Result<Checked, ReplayError> {
     let tree = Tree::open(&place.workdir, place.state.path(), Options::default())?;
     // Away from the workdir: a copy beneath it would still find the project's own files above itself.
     let scratch = tempfile::Builder::new()
