@@ -3,6 +3,11 @@
 // A helper that fails fails its test.
 #![allow(clippy::unwrap_used)]
 
+mod support;
+
 mod e2e {
+    mod hostile;
+    mod lives;
     mod process;
+    mod safety;
 }
