@@ -100,12 +100,11 @@ pub fn start(start: Start, watch: &mut dyn Watch) -> Result<Finished, RunError> 
         Some(text) => RunId::parse(text)?,
         None => RunId::fresh(at.wall_ms)?,
     };
+    vet_named_key(&start)?;
     let _lock = lock::acquire(&state_dir, &id)?;
     end_leftovers(&state_dir)?;
-    let run = match start.run_id {
-        Some(_) => state_dir.create_run(id)?,
-        None => state_dir.create_fresh_run(at.wall_ms)?,
-    };
+    // The lock names its holder by this id, so the run gets no other one.
+    let run = state_dir.create_run(id)?;
     let opened = opened(&start, &run, at)?;
     let mut writer = Journal::create(&run.journal(), run.id().as_str())?;
     writer.attach_receipt(journal::ReceiptWriter::create(&run.receipt())?);
@@ -131,6 +130,7 @@ pub fn resume(resume: Resume, watch: &mut dyn Watch) -> Result<Finished, RunErro
     let run = state_dir.open_run(id)?;
     let _lock = lock::acquire(&state_dir, run.id())?;
     let ended = end_leftovers(&state_dir)?;
+    verify(&run, resume.expect_head)?;
     let options = OpenOptions { expect_head: resume.expect_head, ..OpenOptions::default() };
     let store = std::sync::Arc::new(journal::FileStore::open(&run.journal()));
     let (mut writer, _) = Journal::open_write_in(store, &options)?;
@@ -155,6 +155,15 @@ pub fn resume(resume: Resume, watch: &mut dyn Watch) -> Result<Finished, RunErro
     let resumed = state.resume(at, engine::VERSION.into(), clock::boot_id(), ended);
     state = ledger.commit(state, &resumed)?;
     life.live(state, ledger)
+}
+
+/// Examines the whole record, its signed checkpoints included, before anything is done on its word.
+fn verify(run: &RunDir, expect_head: Option<Digest>) -> Result<(), RunError> {
+    let options = journal::VerifyOptions { expect_head, ..journal::VerifyOptions::default() };
+    match Journal::verify(&run.journal(), &options, None)?.defect {
+        None => Ok(()),
+        Some(defect) => Err(journal::Error::from(defect).into()),
+    }
 }
 
 /// Folds a journal, event by event.
@@ -185,6 +194,19 @@ fn end_leftovers(state_dir: &StateDir) -> Result<u32, RunError> {
         }
     }
     Ok(ended)
+}
+
+/// A signing key that the user named and that cannot be used is said now, not after hours of unsigned work.
+fn vet_named_key(start: &Start) -> Result<(), RunError> {
+    if variable(&start.env, "LOOPEXEC_KEY").is_some_and(|named| !named.is_empty()) {
+        let path = paths::signing_key(&start.workdir, |name| variable(&start.env, name))?;
+        Keys::load_or_create(&path, &[&start.workdir])?;
+    }
+    Ok(())
+}
+
+fn variable(env: &[(OsString, OsString)], name: &str) -> Option<OsString> {
+    env.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.clone())
 }
 
 fn opened(start: &Start, run: &RunDir, at: Stamp) -> Result<RunOpened, RunError> {
@@ -284,8 +306,7 @@ impl Life {
 
     /// The user's signing key; made on first use, never inside the workdir. Without one the receipt is unsigned.
     fn keys(&self, workdir: &Path, ledger: &mut Ledger<'_>) -> Option<Keys> {
-        let variable = |name: &str| self.env.iter().rev().find(|(n, _)| n == name).map(|(_, v)| v.clone());
-        let made = paths::signing_key(workdir, variable)
+        let made = paths::signing_key(workdir, |name| variable(&self.env, name))
             .map_err(|error| error.to_string())
             .and_then(|path| Keys::load_or_create(&path, &[workdir]).map_err(|error| error.to_string()));
         match made {

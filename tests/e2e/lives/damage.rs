@@ -7,7 +7,8 @@ use std::process::Command;
 use super::Loop;
 use crate::support::{Project, last_batch};
 
-/// Zeroes the second half of the last write, as a power cut would leave it.
+/// Zeroes the second half of the last write, as a power cut would leave it. The receipt gets its lines only after the
+/// write is durable, so they are not there either.
 fn cut_half_of_the_last_batch(project: &Project) {
     let segment = project.segment();
     let (start, live) = last_batch(&segment);
@@ -16,7 +17,12 @@ fn cut_half_of_the_last_batch(project: &Project) {
     let kept = start + (live / 2 / sector).max(1) * sector;
     assert!(kept < start + live, "the batch is too small to be cut");
     bytes[kept..].fill(0);
+    let first_lost = u64::from_le_bytes(bytes[start + 32..start + 40].try_into().unwrap());
     fs::write(&segment, bytes).unwrap();
+    let receipt = project.run_dir().join("receipt.jsonl");
+    let text = fs::read_to_string(&receipt).unwrap();
+    let lines: Vec<&str> = text.lines().take(first_lost as usize).collect();
+    fs::write(&receipt, lines.join("\n") + "\n").unwrap();
 }
 
 fn flip(path: &Path, at: usize) {

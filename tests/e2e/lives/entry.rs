@@ -40,9 +40,9 @@ fn a_lock_file_that_names_a_living_stranger_is_no_obstacle() {
     let scene = Loop::new();
     scene.killed_at("work-1");
     let lock = scene.project.root.join(".loopexec/LOCK");
-    fs::write(&lock, fs::read_to_string(&lock).unwrap().replace(|c: char| c.is_ascii_digit(), "1")).unwrap();
-    fs::write(&lock, "1 somebody\n").unwrap();
     let run_id = scene.run_id();
+    let stranger = std::process::id();
+    fs::write(&lock, format!("{run_id}\n{stranger}\n")).unwrap();
     let resumed = scene.resume(&[]);
     scene.assert_whole(&resumed, &run_id);
 }
