@@ -28,7 +28,10 @@ impl Loop {
 
     fn of(project: Project) -> Self {
         let sleeper = Sleeper::new();
-        let gate = format!("gate() {{ [ ! -e $OUT/$1 ] || {{ touch $OUT/at; {}; }}; }}", sleeper.command());
+        let gate = format!(
+            "gate() {{ [ ! -e $OUT/$1 ] || {{ touch $OUT/at; {}; }}; }}",
+            sleeper.command()
+        );
         project.write("log.txt", "");
         project.script(
             "work.sh",
@@ -59,7 +62,9 @@ impl Loop {
     fn started_up_to(&self, gate: &str, more: &[&str]) -> Running {
         self.hold(gate);
         let running = self.start(more);
-        wait_until(gate, || self.project.outside.join("at").exists() && self.sleeper.is_up());
+        wait_until(gate, || {
+            self.project.outside.join("at").exists() && self.sleeper.is_up()
+        });
         running
     }
 

@@ -111,7 +111,7 @@ impl Project {
     /// Starts the binary with `--json`.
     pub(crate) fn start(&self, args: &[&str]) -> Running {
         let mut command = self.clean_command(LOOPEXEC);
-        command.arg(args[0]).arg("--json").args(&args[1..]).envs(&self.env);
+        command.arg("--json").args(args).envs(&self.env);
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         Running::new(command.spawn().unwrap())
     }
@@ -157,7 +157,10 @@ impl Project {
     /// Iterations that were closed, in order. 0 is the baseline.
     pub(crate) fn closed_iterations(&self) -> Vec<u64> {
         let closed = self.events_named("checkpointed");
-        closed.iter().map(|event| event["iteration"].as_u64().unwrap()).collect()
+        closed
+            .iter()
+            .map(|event| event["iteration"].as_u64().unwrap())
+            .collect()
     }
 
     /// Waits until a command wrote this file below `$OUT`.
@@ -169,7 +172,10 @@ impl Project {
     pub(crate) fn segment(&self) -> PathBuf {
         let journal = self.run_dir().join("journal");
         let names = fs::read_dir(journal).unwrap().map(|entry| entry.unwrap().path());
-        names.filter(|path| path.extension().is_some_and(|x| x == "seg")).max().unwrap()
+        names
+            .filter(|path| path.extension().is_some_and(|x| x == "seg"))
+            .max()
+            .unwrap()
     }
 }
 

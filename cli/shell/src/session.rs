@@ -26,7 +26,7 @@ use crate::driver::{Broken, commit, drive};
 use crate::paths::{self, RunDir, RunId, StateDir};
 use crate::process::{Supervisor, SupervisorOptions, leftovers};
 use crate::tree::{Options, Tree, TreeId};
-use crate::world::{RealWorld, resolve_programs};
+use crate::world::{RealWorld, resolve_programs, too_short};
 use crate::{clock, lock};
 
 pub use error::RunError;
@@ -281,6 +281,9 @@ impl Life {
             error,
         })?;
         let supervisor = Supervisor::start(&self.exe, options)?;
+        for name in too_short(&state.facts.policy().secrets, &self.env) {
+            ledger.warn(format!("the value of {name} is too short to be told from ordinary text and is not masked"));
+        }
         let mut world = RealWorld::new(&state, self.run.clone(), &self.env, supervisor, stop, tree);
         let outcome = drive(state, &mut world, &mut ledger);
         world.shutdown();

@@ -37,9 +37,20 @@ fn a_hundred_megabytes_are_counted_and_digested_and_not_kept_in_the_journal() {
 #[test]
 fn an_endless_printer_is_stopped_at_the_cap_which_is_named() {
     let project = Project::new();
-    project.write("loopexec.toml", "[capture]\noutput_cap = \"1MiB\"\nblob_max = \"1MiB\"\n");
-    let answer = worked(&project, "yes", &[]);
-    assert!(answer.text("failure_cause").contains("output_cap"), "{answer:?}");
+    let capped = [
+        "--output-cap",
+        "1MiB",
+        "--blob-max",
+        "1MiB",
+        "--on-exec-timeout",
+        "halt",
+    ];
+    let answer = worked(&project, "yes", &capped);
+    assert_eq!(
+        (answer.exit, answer.text("failure_cause")),
+        (Some(40), "output_cap_exceeded"),
+        "{answer:?}"
+    );
     let run = executed(&project);
     assert_eq!(run["stop"], "output_cap");
     assert!(run["stdout"]["bytes"].as_u64().unwrap() >= 1 << 20);
@@ -53,7 +64,10 @@ fn bytes_that_are_no_text_pass_through_every_view() {
     let project = Project::new();
     // More than is kept inline, so that head and tail are cut inside of characters.
     let work = "printf 'a\\377\\000b'; i=0; while [ $i -lt 4000 ]; do printf '😀😀😀😀😀😀😀😀😀😀'; i=$((i+1)); done";
-    project.script("check.sh", "printf '\\377\\000\\033[31m\\r\\n'; printf 'x%.0s' 1 2 3; exit 1");
+    project.script(
+        "check.sh",
+        "printf '\\377\\000\\033[31m\\r\\n'; printf 'x%.0s' 1 2 3; exit 1",
+    );
     project.script("work.sh", work);
     let answer = project.loopexec(&["run", "--check", "./check.sh", "--exec", "./work.sh", "--once"]);
     assert_eq!(answer.exit, Some(12), "{answer:?}");
@@ -72,7 +86,11 @@ fn a_folder_may_be_named_anything() {
     project.script("check.sh", "test -e done.txt");
     project.script("work.sh", "cp \"$LOOPEXEC_CONTEXT\" done.txt");
     let answer = project.loopexec(&["run", "--check", "./check.sh", "--exec", "./work.sh"]);
-    assert_eq!((answer.exit, &answer.json["iteration"]), (Some(10), &1.into()), "{answer:?}");
+    assert_eq!(
+        (answer.exit, &answer.json["iteration"]),
+        (Some(10), &1.into()),
+        "{answer:?}"
+    );
     assert!(project.read("done.txt").contains("check.sh"));
     assert!(Path::new(answer.text("receipt")).exists());
     project.verified();
@@ -89,12 +107,29 @@ printf %s \"$API_TOKEN\" | base64
 head -c 300000 /dev/zero | tr '\\0' x; echo \"late $API_TOKEN\"";
     project.script("check.sh", "echo \"the check says $API_TOKEN\"; exit 1");
     project.script("work.sh", work);
-    let args = ["run", "--check", "./check.sh", "--exec", "./work.sh", "--once", "--secret", "API_TOKEN"];
+    let args = [
+        "run",
+        "--check",
+        "./check.sh",
+        "--exec",
+        "./work.sh",
+        "--once",
+        "--secret",
+        "API_TOKEN",
+    ];
     let answer = project.loopexec(&args);
     assert_eq!(answer.exit, Some(12), "{answer:?}");
     for needle in [secret, "dG9rLTVmMmE5MWM3ZDNlO"] {
-        let found = Command::new("grep").args(["-rla", needle]).arg(project.root.join(".loopexec")).output().unwrap();
-        assert!(found.stdout.is_empty(), "{needle} is in {}", String::from_utf8_lossy(&found.stdout));
+        let found = Command::new("grep")
+            .args(["-rla", needle])
+            .arg(project.root.join(".loopexec"))
+            .output()
+            .unwrap();
+        assert!(
+            found.stdout.is_empty(),
+            "{needle} is in {}",
+            String::from_utf8_lossy(&found.stdout)
+        );
     }
     let run = executed(&project);
     assert!(run["stdout"]["masked"].as_u64().unwrap() >= 4, "{run}");

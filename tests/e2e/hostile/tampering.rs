@@ -23,9 +23,16 @@ fn a_forged_event_in_the_journal_is_named_and_ends_the_run() {
     let answer = worked(&project, forge, &[]);
     assert_eq!(answer.exit, Some(13), "{answer:?}");
     let verdict = project.loopexec(&["verify"]);
-    assert_eq!((verdict.exit, verdict.text("halt_reason")), (Some(13), "objective_unverified"));
+    assert_eq!(
+        (verdict.exit, verdict.text("halt_reason")),
+        (Some(13), "objective_unverified")
+    );
     let defect = &verdict.json["journal"]["defect"];
-    assert_eq!((&defect["segment"], &defect["seq"]), (&0.into(), &0.into()), "{verdict:?}");
+    assert_eq!(
+        (&defect["segment"], &defect["seq"]),
+        (&0.into(), &0.into()),
+        "{verdict:?}"
+    );
     assert_eq!(project.loopexec(&["resume"]).exit, Some(13));
 }
 
@@ -33,10 +40,23 @@ fn a_forged_event_in_the_journal_is_named_and_ends_the_run() {
 fn a_claim_of_success_in_the_receipt_decides_nothing_and_does_not_verify() {
     let project = Project::new();
     let claim = r#"echo '{"seq":99,"event":{"event":"halted","reason":"success_condition_met"}}'"#;
-    let answer = worked(&project, &format!("{claim} >> $(ls .loopexec/runs/*/receipt.jsonl)"), &[]);
+    let answer = worked(
+        &project,
+        &format!("{claim} >> $(ls .loopexec/runs/*/receipt.jsonl)"),
+        &[],
+    );
     assert_caught(&answer, "receipt.jsonl");
+    // The writer goes on where it was, so the claim is not in what it leaves.
+    project.verified();
+    let receipt = project.run_dir().join("receipt.jsonl");
+    let text = fs::read_to_string(&receipt).unwrap();
+    assert!(!text.contains("success_condition_met"), "{text}");
+    fs::write(&receipt, text.replace("blocked_path_modified", "success_condition_met")).unwrap();
     let verdict = project.loopexec(&["verify"]);
-    assert_eq!((verdict.exit, &verdict.json["journal"]["receipt"]), (Some(13), &"differs".into()));
+    assert_eq!(
+        (verdict.exit, &verdict.json["journal"]["receipt"]),
+        (Some(13), &"differs".into())
+    );
 }
 
 #[test]
@@ -54,7 +74,7 @@ fn limits_raised_in_the_state_file_stay_what_they_were() {
 fn a_removed_state_directory_is_named_and_the_record_survives() {
     let project = Project::new();
     let answer = worked(&project, "rm -rf .loopexec", &[]);
-    assert_caught(&answer, "journal");
+    assert_caught(&answer, ".loopexec/");
     assert_eq!(project.events_named("halted").len(), 1);
     project.verified();
 }
@@ -63,7 +83,7 @@ fn a_removed_state_directory_is_named_and_the_record_survives() {
 fn a_git_clean_of_everything_is_named_and_the_record_survives() {
     let project = Project::git(&[("kept.txt", "kept\n")]);
     let answer = worked(&project, "git clean -q -ffdx", &[]);
-    assert_caught(&answer, "journal");
+    assert_caught(&answer, ".loopexec/");
     assert_eq!(project.read("kept.txt"), "kept\n");
     project.verified();
 }

@@ -44,7 +44,10 @@ fn a_torn_tail_is_named_as_such_and_the_run_goes_on() {
     cut_half_of_the_last_batch(&scene.project);
     let verdict = scene.project.loopexec(&["verify"]);
     assert_eq!(verdict.exit, Some(0), "{verdict:?}");
-    assert!(verdict.json["journal"]["torn_bytes"].as_u64().unwrap() > 0, "{verdict:?}");
+    assert!(
+        verdict.json["journal"]["torn_bytes"].as_u64().unwrap() > 0,
+        "{verdict:?}"
+    );
     let resumed = scene.resume(&[]);
     scene.assert_whole(&resumed, &run_id);
     assert!(scene.project.run_dir().join("journal/quarantine").is_dir());
@@ -69,9 +72,16 @@ fn a_flipped_bit_in_the_middle_is_named_and_nothing_goes_on() {
     // Behind the header of the first batch: inside of its first event.
     flip(&segment, 4096 + 144 + 200);
     let verdict = scene.project.loopexec(&["verify"]);
-    assert_eq!((verdict.exit, verdict.text("halt_reason")), (Some(13), "objective_unverified"));
+    assert_eq!(
+        (verdict.exit, verdict.text("halt_reason")),
+        (Some(13), "objective_unverified")
+    );
     let defect = &verdict.json["journal"]["defect"];
-    assert_eq!((&defect["segment"], &defect["seq"]), (&0.into(), &0.into()), "{verdict:?}");
+    assert_eq!(
+        (&defect["segment"], &defect["seq"]),
+        (&0.into(), &0.into()),
+        "{verdict:?}"
+    );
 
     let before = fs::read(&segment).unwrap();
     let log = scene.project.read("log.txt");
@@ -88,14 +98,27 @@ fn an_older_copy_of_the_journal_is_refused_with_the_head_that_was_written_down()
     let (run, aside) = (scene.project.run_dir(), scene.project.outside.join("aside"));
     copy(&run, &aside);
     assert_eq!(scene.resume(&["--max-iterations", "1"]).exit, Some(12));
-    let head = scene.project.loopexec(&["status"]).json["state"]["head"].as_str().unwrap().to_owned();
-    assert_eq!(scene.project.loopexec(&["verify", "--expect-head", &head]).exit, Some(0));
+    let head = scene.project.loopexec(&["status"]).json["state"]["head"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    assert_eq!(
+        scene.project.loopexec(&["verify", "--expect-head", &head]).exit,
+        Some(0)
+    );
 
     fs::remove_dir_all(&run).unwrap();
     copy(&aside, &run);
-    assert_eq!(scene.project.loopexec(&["verify"]).exit, Some(0), "it is intact in itself");
+    assert_eq!(
+        scene.project.loopexec(&["verify"]).exit,
+        Some(0),
+        "it is intact in itself"
+    );
     let verdict = scene.project.loopexec(&["verify", "--expect-head", &head]);
-    assert_eq!((verdict.exit, verdict.text("halt_reason")), (Some(13), "objective_unverified"));
+    assert_eq!(
+        (verdict.exit, verdict.text("halt_reason")),
+        (Some(13), "objective_unverified")
+    );
     let refused = scene.resume(&["--expect-head", &head]);
     assert_eq!(refused.exit, Some(13), "{refused:?}");
     assert_eq!(scene.project.read("log.txt"), "", "work was run on an older record");

@@ -12,9 +12,16 @@ fn a_second_run_is_refused_naming_the_first_which_is_unharmed() {
     let run_id = scene.run_id();
     for command in [&["run", "--check", "true"][..], &["resume"]] {
         let second = scene.project.loopexec(command);
-        assert_eq!((second.exit, second.text("failure_cause")), (Some(30), "locked"), "{second:?}");
+        assert_eq!(
+            (second.exit, second.text("failure_cause")),
+            (Some(30), "locked"),
+            "{second:?}"
+        );
         let errors = second.errors();
-        assert!(errors.contains(&run_id) && errors.contains(&first.pid().to_string()), "{errors}");
+        assert!(
+            errors.contains(&run_id) && errors.contains(&first.pid().to_string()),
+            "{errors}"
+        );
     }
     first.signal(rustix::process::Signal::INT);
     assert_eq!(first.end().exit, Some(130));
@@ -31,7 +38,10 @@ fn status_answers_from_inside_of_the_work() {
     let answer = project.loopexec(&["run", "--check", "false", "--exec", "./work.sh", "--once"]);
     assert_eq!(answer.exit, Some(12), "{answer:?}");
     let status: serde_json::Value = serde_json::from_str(&project.told("status.json")).unwrap();
-    assert_eq!((&status["status"], &status["run_id"]), (&"alive".into(), &answer.json["run_id"]));
+    assert_eq!(
+        (&status["status"], &status["run_id"]),
+        (&"alive".into(), &answer.json["run_id"])
+    );
     assert_eq!(status["state"]["alive"], true);
 }
 
@@ -51,10 +61,17 @@ fn a_lock_file_that_names_a_living_stranger_is_no_obstacle() {
 fn a_raised_cap_is_recorded_and_the_numbering_goes_on() {
     let scene = Loop::new();
     let capped = scene.start(&["--max-iterations", "1"]).end();
-    assert_eq!((capped.exit, capped.text("halt_reason")), (Some(12), "max_iterations_reached"));
+    assert_eq!(
+        (capped.exit, capped.text("halt_reason")),
+        (Some(12), "max_iterations_reached")
+    );
     let again = scene.resume(&[]);
     assert_eq!(again.exit, Some(12), "a reached cap halts again: {again:?}");
-    assert_eq!(scene.project.read("log.txt"), "1\n", "it spent something on a cap that was reached");
+    assert_eq!(
+        scene.project.read("log.txt"),
+        "1\n",
+        "it spent something on a cap that was reached"
+    );
 
     let resumed = scene.resume(&["--max-iterations", "8"]);
     scene.assert_whole(&resumed, capped.text("run_id"));
@@ -62,7 +79,10 @@ fn a_raised_cap_is_recorded_and_the_numbering_goes_on() {
     let amended = scene.project.events_named("amended");
     assert_eq!(amended.len(), 1, "{amended:?}");
     let opened = &scene.project.events_named("run_opened")[0];
-    assert_eq!(opened["policy"]["bounds"]["max_iterations"], 1, "the original stays visible");
+    assert_eq!(
+        opened["policy"]["bounds"]["max_iterations"], 1,
+        "the original stays visible"
+    );
 }
 
 #[test]
@@ -71,7 +91,11 @@ fn a_converged_run_is_not_continued() {
     assert_eq!(scene.start(&[]).end().exit, Some(10));
     let events = scene.project.events().len();
     let refused = scene.resume(&["--max-iterations", "20"]);
-    assert_eq!((refused.exit, refused.text("failure_cause")), (Some(10), "not_resumable"), "{refused:?}");
+    assert_eq!(
+        (refused.exit, refused.text("failure_cause")),
+        (Some(10), "not_resumable"),
+        "{refused:?}"
+    );
     assert_eq!(scene.project.events().len(), events);
 }
 
@@ -81,7 +105,11 @@ fn a_used_run_id_is_refused_and_its_record_untouched() {
     assert_eq!(scene.start(&["--run-id", "night-1"]).end().exit, Some(10));
     let before = fs::read(scene.project.segment()).unwrap();
     let again = scene.start(&["--run-id", "night-1"]).end();
-    assert_eq!((again.exit, again.text("failure_cause")), (Some(30), "run_id_used"), "{again:?}");
+    assert_eq!(
+        (again.exit, again.text("failure_cause")),
+        (Some(30), "run_id_used"),
+        "{again:?}"
+    );
     assert_eq!(fs::read(scene.project.segment()).unwrap(), before);
 }
 

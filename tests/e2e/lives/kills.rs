@@ -43,16 +43,23 @@ fn a_run_killed_in_the_check_goes_on_with_that_check() {
 fn a_run_killed_in_the_confirmation_is_green_only_after_another_one() {
     let scene = killed_and_resumed("check-5");
     let ended = scene.project.events_named("check_ended");
-    assert!(ended.iter().any(|event| event["purpose"] == "confirmation"), "{ended:?}");
+    assert!(
+        ended.iter().any(|event| event["purpose"] == "confirmation"),
+        "{ended:?}"
+    );
 }
 
 #[test]
 fn totals_cover_both_lives() {
     let scene = Loop::new();
     scene.killed_at("work-3");
-    let before = scene.project.loopexec(&["status"]).json["state"]["elapsed_ms"].as_u64().unwrap();
+    let before = scene.project.loopexec(&["status"]).json["state"]["elapsed_ms"]
+        .as_u64()
+        .unwrap();
     scene.resume(&[]);
-    let after = scene.project.loopexec(&["status"]).json["state"]["elapsed_ms"].as_u64().unwrap();
+    let after = scene.project.loopexec(&["status"]).json["state"]["elapsed_ms"]
+        .as_u64()
+        .unwrap();
     assert!(before > 0 && after > before, "{before} then {after}");
     assert_eq!(scene.project.verified()["journal"]["lives"], 2);
 }

@@ -10,11 +10,18 @@ fn stopped_by(signal: Signal, exit: i32) {
     let running = scene.started_up_to("work-2", &[]);
     running.signal(signal);
     let answer = running.end();
-    assert_eq!((answer.exit, answer.text("status")), (Some(exit), "interrupted"), "{answer:?}");
+    assert_eq!(
+        (answer.exit, answer.text("status")),
+        (Some(exit), "interrupted"),
+        "{answer:?}"
+    );
     assert!(answer.json.get("halt_reason").is_none(), "{answer:?}");
     assert!(!scene.sleeper.is_up(), "the work outlived the run");
     let last = scene.project.events().pop().unwrap();
-    assert_eq!((&last["event"], &last["code"]), (&"suspended".into(), &(exit - 128).into()));
+    assert_eq!(
+        (&last["event"], &last["code"]),
+        (&"suspended".into(), &(exit - 128).into())
+    );
     scene.project.verified();
 
     scene.release("work-2");
@@ -44,7 +51,11 @@ fn a_signal_during_the_check_leaves_no_verdict_behind() {
     running.signal(Signal::INT);
     let answer = running.end();
     assert_eq!(answer.exit, Some(130));
-    assert_eq!(scene.project.closed_iterations(), [0], "an interrupted check closed its iteration");
+    assert_eq!(
+        scene.project.closed_iterations(),
+        [0],
+        "an interrupted check closed its iteration"
+    );
     scene.release("check-2");
     let resumed = scene.resume(&[]);
     scene.assert_whole(&resumed, answer.text("run_id"));
@@ -53,7 +64,15 @@ fn a_signal_during_the_check_leaves_no_verdict_behind() {
 /// Starts work that says when it is up, interrupts it, and gives the exit code.
 fn interrupted(project: &Project, work: &str, grace: &str) -> Option<i32> {
     project.script("work.sh", work);
-    let args = ["run", "--check", "false", "--exec", "./work.sh", "--terminate-grace", grace];
+    let args = [
+        "run",
+        "--check",
+        "false",
+        "--exec",
+        "./work.sh",
+        "--terminate-grace",
+        grace,
+    ];
     let running = project.start(&args);
     project.wait_told("up");
     running.signal(Signal::INT);
@@ -89,7 +108,15 @@ fn a_second_signal_ends_the_grace() {
     );
     project.script("work.sh", &work);
     // Longer than this test waits for anything.
-    let args = ["run", "--check", "false", "--exec", "./work.sh", "--terminate-grace", "1h"];
+    let args = [
+        "run",
+        "--check",
+        "false",
+        "--exec",
+        "./work.sh",
+        "--terminate-grace",
+        "1h",
+    ];
     let mut running = project.start(&args);
     project.wait_told("up");
     running.signal(Signal::INT);
@@ -97,7 +124,11 @@ fn a_second_signal_ends_the_grace() {
     assert!(!running.has_ended());
     running.signal(Signal::INT);
     let answer = running.end();
-    assert_eq!((answer.exit, answer.text("status")), (Some(130), "interrupted"), "{answer:?}");
+    assert_eq!(
+        (answer.exit, answer.text("status")),
+        (Some(130), "interrupted"),
+        "{answer:?}"
+    );
     wait_until("the deaf work is gone", || !sleeper.is_up());
     project.verified();
 }

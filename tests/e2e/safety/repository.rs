@@ -29,7 +29,10 @@ fn caught(work: &str, named: &str) {
 
 #[test]
 fn a_push_is_found() {
-    caught("echo b > a.txt && git commit -qam b && git push -q origin main", "refs/remotes/origin/main");
+    caught(
+        "echo b > a.txt && git commit -qam b && git push -q origin main",
+        "refs/remotes/origin/main",
+    );
 }
 
 #[test]
@@ -58,7 +61,11 @@ fn a_commit_on_the_current_branch_is_recorded_and_allowed() {
     assert_eq!(answer.exit, Some(10), "{answer:?}");
     let head = project.run_git(&["rev-parse", "HEAD"]);
     let accepted = project.loopexec(&["ratchet"]).json["accepted"].clone();
-    assert_eq!(accepted.as_array().unwrap().last().unwrap()["commit"], head.as_str(), "{accepted}");
+    assert_eq!(
+        accepted.as_array().unwrap().last().unwrap()["commit"],
+        head.as_str(),
+        "{accepted}"
+    );
 }
 
 #[test]
@@ -71,7 +78,10 @@ fn an_edit_that_the_agent_reset_away_can_be_had_back() {
     assert_eq!(project.read("mine.txt"), "committed\n");
     // The loss is in the record, by name.
     let seen = project.events_named("tree_observed");
-    let lost = seen.iter().map(|event| event["seen"]["changes"].to_string()).collect::<String>();
+    let lost = seen
+        .iter()
+        .map(|event| event["seen"]["changes"].to_string())
+        .collect::<String>();
     assert!(lost.contains("mine.txt") && lost.contains("notes.txt"), "{lost}");
 
     let exported = project.loopexec(&["ratchet", "export", "--iteration", "0", "--branch", "rescue"]);
@@ -94,7 +104,11 @@ fn a_hooks_variables_do_not_lead_to_another_repository() {
     let other = Project::git(&[("other.txt", "other\n")]);
     let state = |project: &Project| {
         let index = fs::read(project.root.join(".git/index")).unwrap();
-        (project.run_git(&["for-each-ref"]), project.run_git(&["status", "--porcelain"]), index)
+        (
+            project.run_git(&["for-each-ref"]),
+            project.run_git(&["status", "--porcelain"]),
+            index,
+        )
     };
     let before = state(&other);
     let git_dir = other.root.join(".git");
@@ -102,7 +116,10 @@ fn a_hooks_variables_do_not_lead_to_another_repository() {
         .with_env("GIT_DIR", git_dir.to_str().unwrap())
         .with_env("GIT_INDEX_FILE", git_dir.join("index").to_str().unwrap())
         .with_env("GIT_WORK_TREE", other.root.to_str().unwrap());
-    let answer = worked(&project, "echo b > a.txt; git commit -qam mine; git rev-parse HEAD > $OUT/head");
+    let answer = worked(
+        &project,
+        "echo b > a.txt; git commit -qam mine; git rev-parse HEAD > $OUT/head",
+    );
     assert_eq!(answer.exit, Some(12), "{answer:?}");
     assert_eq!(state(&other), before);
     let head = project.run_git(&["rev-parse", "HEAD"]);
@@ -133,8 +150,14 @@ fn index_stash_and_branches_are_as_they_were() {
     project.run_git(&["add", "b.txt"]);
     project.write("b.txt", "staged, then edited\n");
     let facts = || {
-        ["ls-files -s", "for-each-ref", "stash list", "reflog", "config --list --local"]
-            .map(|line| project.run_git(&line.split(' ').collect::<Vec<_>>()))
+        [
+            "ls-files -s",
+            "for-each-ref",
+            "stash list",
+            "reflog",
+            "config --list --local",
+        ]
+        .map(|line| project.run_git(&line.split(' ').collect::<Vec<_>>()))
     };
     let before = facts();
     let answer = worked(&project, "echo agent > a.txt");
@@ -150,10 +173,21 @@ fn nothing_that_the_repository_configures_is_run() {
     fs::write(&spy, format!("#!/bin/sh\ntouch {}\ncat\n", marker(&project).display())).unwrap();
     fs::set_permissions(&spy, fs::Permissions::from_mode(0o755)).unwrap();
     let spy = spy.to_str().unwrap();
-    for key in ["core.fsmonitor", "filter.spy.clean", "filter.spy.smudge", "diff.spy.command", "core.pager"] {
+    for key in [
+        "core.fsmonitor",
+        "filter.spy.clean",
+        "filter.spy.smudge",
+        "diff.spy.command",
+        "core.pager",
+    ] {
         project.run_git(&["config", key, spy]);
     }
-    for hook in ["post-checkout", "reference-transaction", "post-index-change", "pre-commit"] {
+    for hook in [
+        "post-checkout",
+        "reference-transaction",
+        "post-index-change",
+        "pre-commit",
+    ] {
         fs::create_dir_all(project.root.join(".git/hooks")).unwrap();
         fs::copy(spy, project.root.join(".git/hooks").join(hook)).unwrap();
     }

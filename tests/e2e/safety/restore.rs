@@ -16,9 +16,21 @@ fn after_a_rejected_turn(project: &Project, damage: &str) {
     project.script("check.sh", CHECK);
     let work = format!("case $LOOPEXEC_ITERATION in 1) {damage};; *) ls -A > $OUT/seen; echo right > b.txt;; esac");
     project.script("work.sh", &work);
-    let args = ["run", "--check", "./check.sh", "--collector", "tap", "--exec", "./work.sh"];
+    let args = [
+        "run",
+        "--check",
+        "./check.sh",
+        "--collector",
+        "tap",
+        "--exec",
+        "./work.sh",
+    ];
     let answer = project.loopexec(&args);
-    assert_eq!((answer.exit, &answer.json["iteration"]), (Some(10), &2.into()), "{answer:?}");
+    assert_eq!(
+        (answer.exit, &answer.json["iteration"]),
+        (Some(10), &2.into()),
+        "{answer:?}"
+    );
     let rejected = project.events_named("candidate_rejected");
     assert_eq!(rejected.len(), 1, "{rejected:?}");
 }
@@ -53,16 +65,25 @@ fn content_modes_deletions_and_untracked_files_come_back() {
     assert_eq!(project.read("a.txt"), "right\n");
     assert_eq!(mode(&project, "src/tool.sh"), 0o755);
     assert_eq!(project.read("src/deep/one.txt"), "1\n");
-    assert_eq!(fs::read_link(project.root.join("src/link")).unwrap().to_str(), Some("deep/one.txt"));
+    assert_eq!(
+        fs::read_link(project.root.join("src/link")).unwrap().to_str(),
+        Some("deep/one.txt")
+    );
     assert_eq!(project.read("mine.txt"), "untracked\n");
     assert!(!project.root.join("added.txt").exists() && !project.root.join("new").exists());
-    assert!(!project.told("seen").contains("added"), "the next turn began on what was rejected");
+    assert!(
+        !project.told("seen").contains("added"),
+        "the next turn began on what was rejected"
+    );
 }
 
 #[test]
 fn ignored_files_are_left_as_they_are() {
     let project = project();
-    after_a_rejected_turn(&project, "echo wrong > a.txt; echo more >> debug.log; echo new > other.log");
+    after_a_rejected_turn(
+        &project,
+        "echo wrong > a.txt; echo more >> debug.log; echo new > other.log",
+    );
     assert_eq!(project.read("debug.log"), "ignored\nmore\n");
     assert_eq!(project.read("other.log"), "new\n");
 }
@@ -72,8 +93,14 @@ fn a_link_put_in_place_of_a_directory_is_not_followed() {
     let project = project();
     fs::create_dir(project.outside.join("precious")).unwrap();
     fs::write(project.outside.join("precious/one.txt"), "not yours\n").unwrap();
-    after_a_rejected_turn(&project, "echo wrong > a.txt; rm -r src/deep; ln -s $OUT/precious src/deep");
-    assert_eq!(fs::read_to_string(project.outside.join("precious/one.txt")).unwrap(), "not yours\n");
+    after_a_rejected_turn(
+        &project,
+        "echo wrong > a.txt; rm -r src/deep; ln -s $OUT/precious src/deep",
+    );
+    assert_eq!(
+        fs::read_to_string(project.outside.join("precious/one.txt")).unwrap(),
+        "not yours\n"
+    );
     assert!(fs::symlink_metadata(project.root.join("src/deep")).unwrap().is_dir());
     assert_eq!(project.read("src/deep/one.txt"), "1\n");
 }

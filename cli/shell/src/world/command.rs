@@ -43,16 +43,6 @@ pub(super) fn inherited(env: &[(OsString, OsString)]) -> Vec<(OsString, OsString
     kept
 }
 
-/// Shortest value that is worth masking: a shorter one would mask ordinary text.
-const SECRET_MIN_BYTES: usize = 4;
-
-/// Values of the variables that the contract calls secret.
-pub(super) fn secrets(names: &[String], env: &[(OsString, OsString)]) -> Vec<Vec<u8>> {
-    let value = |name: &String| env.iter().rev().find(|(n, _)| n == OsStr::new(name)).map(|(_, v)| v.clone());
-    let values = names.iter().filter_map(value).map(OsStringExt::into_vec);
-    values.filter(|value| value.len() >= SECRET_MIN_BYTES).collect()
-}
-
 /// The words to start; a command that the user wrote as one string goes to the shell.
 pub(super) fn argv(command: &Command) -> Vec<OsString> {
     let words = command.words.iter().map(|word| OsString::from_vec(word.0.clone()));
@@ -236,11 +226,5 @@ mod tests {
         assert!(!limits(&bounds, Some(5), Some(10)).run_deadline);
         assert_eq!(limits(&bounds, None, Some(7)).deadlines.timeout_ms, Some(7));
         assert_eq!(limits(&bounds, None, None).deadlines.timeout_ms, None);
-    }
-
-    #[test]
-    fn a_value_too_short_to_be_a_secret_is_not_masked() {
-        let env = [pair("TOKEN", "abcdef"), pair("X", "1")];
-        assert_eq!(secrets(&["TOKEN".into(), "X".into(), "GONE".into()], &env), [b"abcdef".to_vec()]);
     }
 }

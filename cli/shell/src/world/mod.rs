@@ -7,6 +7,7 @@ mod context;
 mod execute;
 mod ids;
 mod output;
+mod secrets;
 mod surface;
 mod tree;
 
@@ -27,6 +28,7 @@ use crate::tree::Tree;
 
 pub use check::Oracle;
 pub use execute::resolve_programs;
+pub use secrets::too_short;
 use surface::Surfaces;
 
 /// Signals that asked the run to stop, shared with the thread that waits for them.
@@ -69,7 +71,7 @@ impl RealWorld {
         Self {
             oracle: Oracle::new(&workdir, &policy.oracle),
             surfaces: Surfaces::default(),
-            secrets: command::secrets(&policy.secrets, env),
+            secrets: secrets::forms(&policy.secrets, env),
             env: command::inherited(env),
             workdir,
             run,
