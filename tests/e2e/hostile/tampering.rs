@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::worked;
-use crate::support::{Answer, Project};
+use crate::support::{Answer, Project, Sleeper, wait_until};
 
 /// The halt is about this file, and nothing turned green.
 fn assert_caught(answer: &Answer, file: &str) {
@@ -105,13 +105,27 @@ fn a_lock_taken_away_lets_nobody_else_in_unnoticed() {
 }
 
 #[test]
-fn a_removed_workdir_ends_the_run_and_says_so() {
+fn work_that_removes_its_own_workdir_ends_the_run() {
     let project = Project::new();
     let answer = worked(&project, "rm -rf \"$PWD\"", &["--max-iterations", "5"]);
-    assert!(matches!(answer.exit, Some(13 | 30)), "{answer:?}");
-    let said = format!("{} {}", answer.errors(), answer.json["advice"]);
-    assert!(said.contains("project"), "{answer:?}");
-    assert_ne!(answer.text("status"), "running");
+    assert_eq!(answer.exit, Some(30), "{answer:?}");
+    assert!(answer.errors().contains("was removed"), "{answer:?}");
+    assert!(!project.root.exists(), "it was made anew");
+}
+
+#[test]
+fn a_workdir_that_is_removed_from_outside_ends_the_work_that_is_under_way() {
+    let (project, sleeper) = (Project::new(), Sleeper::new());
+    let args = ["run", "--check", "exit 1", "--exec", sleeper.command()];
+    let running = project.start(&args);
+    wait_until("the work is up", || sleeper.is_up());
+    fs::remove_dir_all(&project.root).unwrap();
+    let answer = running.end();
+    assert_eq!(answer.exit, Some(30), "{answer:?}");
+    let errors = answer.errors();
+    assert!(errors.contains("was removed") && errors.contains(project.root.to_str().unwrap()), "{errors}");
+    assert!(!sleeper.is_up());
+    assert!(!project.root.exists(), "it was made anew");
 }
 
 #[test]

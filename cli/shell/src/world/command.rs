@@ -10,6 +10,7 @@ use engine::event::measurement::{self as fact, RunOutcome};
 use engine::event::policy::{Bounds, Capture, Command};
 
 use super::RealWorld;
+use super::removal::watched;
 use crate::process::{
     Captured, CaptureSpec, CommandRun, CommandSpec, Deadlines, Input, Outcome, ProcessError, StopCause, Survivor,
 };
@@ -102,7 +103,9 @@ impl RealWorld {
             label: label.to_string(),
             redact: self.secrets.clone(),
         };
-        match self.supervisor.run(&spec, &self.stop.cancel) {
+        let supervisor = &mut self.supervisor;
+        let outcome = watched(&self.workdir, &self.stop.cancel, |cancel| supervisor.run(&spec, cancel));
+        match outcome {
             Ok(mut run) => {
                 let fact = record(&mut run, &self.run.blobs(), limits.run_deadline);
                 (run, fact)

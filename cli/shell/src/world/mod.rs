@@ -7,6 +7,7 @@ mod context;
 mod execute;
 mod ids;
 mod output;
+mod removal;
 mod secrets;
 mod surface;
 mod tree;
