@@ -25,6 +25,7 @@ use crate::config::Resolved;
 use crate::driver::{Broken, commit, drive};
 use crate::paths::{self, RunDir, RunId, StateDir};
 use crate::process::{Supervisor, SupervisorOptions, leftovers};
+use crate::record::latest;
 use crate::tree::{Options, Tree, TreeId};
 use crate::world::{RealWorld, resolve_programs, too_short};
 use crate::{clock, lock};
@@ -123,14 +124,15 @@ pub fn start(start: Start, watch: &mut dyn Watch) -> Result<Finished, RunError> 
 pub fn resume(resume: Resume, watch: &mut dyn Watch) -> Result<Finished, RunError> {
     let none = || RunError::NoRun { workdir: resume.workdir.clone() };
     let state_dir = StateDir::open(&resume.workdir)?.ok_or_else(none)?;
-    let id = match &resume.run_id {
-        Some(text) => RunId::parse(text)?,
-        None => state_dir.run_ids()?.pop().ok_or_else(none)?,
+    let run = match &resume.run_id {
+        Some(text) => state_dir.open_run(RunId::parse(text)?)?,
+        None => latest(&state_dir)?.ok_or_else(none)?,
     };
-    let run = state_dir.open_run(id)?;
     let _lock = lock::acquire(&state_dir, run.id())?;
     let ended = end_leftovers(&state_dir)?;
-    verify(&run, resume.expect_head)?;
+    if verify(&run, resume.expect_head)? == 0 {
+        return Err(RunError::NeverBegan { run_id: run.id().to_string() });
+    }
     let options = OpenOptions { expect_head: resume.expect_head, ..OpenOptions::default() };
     let store = std::sync::Arc::new(journal::FileStore::open(&run.journal()));
     let (mut writer, _) = Journal::open_write_in(store, &options)?;
@@ -157,12 +159,17 @@ pub fn resume(resume: Resume, watch: &mut dyn Watch) -> Result<Finished, RunErro
     life.live(state, ledger)
 }
 
-/// Examines the whole record, its signed checkpoints included, before anything is done on its word.
-fn verify(run: &RunDir, expect_head: Option<Digest>) -> Result<(), RunError> {
+/// Examines the whole record, its signed checkpoints included, before anything is done on its word. Gives the number
+/// of its events.
+fn verify(run: &RunDir, expect_head: Option<Digest>) -> Result<u64, RunError> {
     let options = journal::VerifyOptions { expect_head, ..journal::VerifyOptions::default() };
-    match Journal::verify(&run.journal(), &options, None)?.defect {
-        None => Ok(()),
-        Some(defect) => Err(journal::Error::from(defect).into()),
+    match Journal::verify(&run.journal(), &options, None) {
+        Ok(verdict) => match verdict.defect {
+            None => Ok(verdict.head.size),
+            Some(defect) => Err(journal::Error::from(defect).into()),
+        },
+        Err(journal::Error::Missing { .. }) => Ok(0),
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -92,6 +92,42 @@ fn a_flipped_bit_in_the_middle_is_named_and_nothing_goes_on() {
 }
 
 #[test]
+fn a_run_that_died_before_its_first_event_is_in_nobodys_way() {
+    let scene = Loop::new();
+    scene.killed_at("work-1");
+    let run_id = scene.run_id();
+    let dead = scene.project.root.join(".loopexec/runs/zz-dead");
+    copy(&scene.project.run_dir(), &dead);
+    fs::remove_file(dead.join("receipt.jsonl")).unwrap();
+    let segment = dead.join("journal/00000000.seg");
+    let mut bytes = fs::read(&segment).unwrap();
+    bytes[4096..].fill(0);
+    fs::write(&segment, bytes).unwrap();
+    fs::create_dir(dead.with_file_name("zz-deader")).unwrap();
+
+    for id in ["zz-dead", "zz-deader"] {
+        let refused = scene.resume(&["--run-id", id]);
+        assert_eq!((refused.exit, refused.text("halt_reason")), (Some(30), "workspace_invalid"), "{refused:?}");
+        assert!(refused.errors().contains("before its first event"), "{refused:?}");
+    }
+    let resumed = scene.resume(&[]);
+    assert_eq!((resumed.exit, resumed.text("run_id")), (Some(10), run_id.as_str()), "{resumed:?}");
+}
+
+#[test]
+fn a_damaged_run_does_not_hide_behind_an_older_one() {
+    let scene = Loop::new();
+    assert_eq!(scene.start(&["--max-iterations", "1", "--run-id", "zz-older"]).end().exit, Some(12));
+    assert_eq!(scene.start(&["--max-iterations", "1", "--run-id", "aa-newer"]).end().exit, Some(12));
+    let newer = scene.project.root.join(".loopexec/runs/aa-newer/journal/00000000.seg");
+    flip(&newer, 4096 + 144 + 200);
+    for command in [&["verify"][..], &["resume", "--max-iterations", "9"]] {
+        let answer = scene.project.loopexec(command);
+        assert_eq!(answer.exit, Some(13), "{answer:?}");
+    }
+}
+
+#[test]
 fn an_older_copy_of_the_journal_is_refused_with_the_head_that_was_written_down() {
     let scene = Loop::new();
     scene.killed_at("work-1");

@@ -5,7 +5,7 @@ use std::fs;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::Loop;
-use crate::support::wait_until;
+use crate::support::{Project, wait_until};
 
 fn killed_and_resumed(gate: &str) -> Loop {
     let scene = Loop::new();
@@ -97,6 +97,55 @@ fn supervisor_of(governor: u32) -> Pid {
     };
     wait_until("the governor has a supervisor", || found().is_some());
     found().unwrap()
+}
+
+/// Turns 1 and 3 break what passed and are taken back.
+const MOODY: &str = "case $LOOPEXEC_ITERATION in
+1) echo bad > a.txt; echo x > added.txt;;
+2) echo right > b.txt;;
+3) echo bad > b.txt; rm a.txt;;
+*) echo right > c.txt;;
+esac";
+
+const THREE: &str = "echo 1..3
+for t in 1:a 2:b 3:c; do [ \"$(cat ${t#*:}.txt)\" = right ] && echo \"ok ${t%:*} - ${t#*:}\" || echo \"not ok ${t%:*} - ${t#*:}\"; done
+[ \"$(cat a.txt b.txt c.txt | tr -d '\\n')\" = rightrightright ]";
+
+#[test]
+fn a_run_killed_every_few_events_comes_to_the_same_end() {
+    let project = Project::new();
+    project.script("check.sh", THREE);
+    project.script("work.sh", MOODY);
+    for (name, text) in [("a.txt", "right\n"), ("b.txt", "wrong\n"), ("c.txt", "wrong\n")] {
+        project.write(name, text);
+    }
+    let lenient = ["--no-progress-k", "off", "--same-failure-r", "9", "--regression-candidates", "9"];
+    let run = ["run", "--check", "./check.sh", "--collector", "tap", "--exec", "./work.sh", "--max-iterations", "40"];
+    let _alone = crate::e2e::process::alone();
+    let mut running = project.start(&[&run[..], &lenient].concat());
+    for kill in 1..=6 {
+        let wanted = project.events().len() + 5 + kill;
+        let cell = std::cell::RefCell::new(&mut running);
+        wait_until("some more events", || {
+            project.events().len() >= wanted || cell.borrow_mut().has_ended()
+        });
+        if running.has_ended() {
+            break;
+        }
+        running.kill();
+        let verdict = project.loopexec(&["verify"]);
+        assert_eq!(verdict.exit, Some(0), "{verdict:?}");
+        running = project.start(&["resume"]);
+    }
+    let answer = running.end();
+    assert_eq!(answer.exit, Some(10), "{answer:?}");
+    let closed = project.closed_iterations();
+    assert_eq!(closed, (0..closed.len() as u64).collect::<Vec<_>>(), "a hole or a double");
+    for name in ["a.txt", "b.txt", "c.txt"] {
+        assert_eq!(project.read(name), "right\n", "{name}");
+    }
+    assert!(!project.root.join("added.txt").exists());
+    assert_eq!(project.verified()["journal"]["receipt"], "matches");
 }
 
 #[test]

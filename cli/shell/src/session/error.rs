@@ -32,6 +32,10 @@ pub enum RunError {
     NoRun {
         workdir: PathBuf,
     },
+    /// The governor of the run died before the first event was durable.
+    NeverBegan {
+        run_id: String,
+    },
     /// The run ended for a reason that forbids going on.
     NotResumable {
         run_id: String,
@@ -50,7 +54,7 @@ impl RunError {
     pub fn reason(&self) -> HaltReason {
         match self {
             Self::Path(_) | Self::Lock(_) | Self::Tree(_) | Self::Io { .. } => HaltReason::WorkspaceInvalid,
-            Self::WorkdirRemoved { .. } | Self::NoRun { .. } => HaltReason::WorkspaceInvalid,
+            Self::WorkdirRemoved { .. } | Self::NeverBegan { .. } | Self::NoRun { .. } => HaltReason::WorkspaceInvalid,
             Self::Journal(error) => journal_reason(error),
             Self::NotResumable { reason, .. } => *reason,
             Self::Illegal { .. } => HaltReason::ObjectiveUnverified,
@@ -89,6 +93,11 @@ impl fmt::Display for RunError {
                     workdir.display()
                 )
             }
+            Self::NeverBegan { run_id } => write!(
+                f,
+                "run {run_id} was ended before its first event, so there is nothing to go on with; \
+                 start a new one with `loopexec run`"
+            ),
             Self::NotResumable { run_id, reason } => write!(
                 f,
                 "run {run_id} ended with {reason} and is not continued; start a new one with `loopexec run`"
