@@ -110,7 +110,14 @@ impl Project {
 
     /// Starts the binary with `--json`.
     pub(crate) fn start(&self, args: &[&str]) -> Running {
-        let mut command = self.clean_command(LOOPEXEC);
+        self.start_under(&[], args)
+    }
+
+    /// The same, started by another program that becomes it.
+    pub(crate) fn start_under(&self, starter: &[&str], args: &[&str]) -> Running {
+        let words = [starter, &[LOOPEXEC]].concat();
+        let mut command = self.clean_command(words[0]);
+        command.args(&words[1..]);
         command.arg("--json").args(args).envs(&self.env);
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         Running::new(command.spawn().unwrap())

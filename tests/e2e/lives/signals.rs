@@ -45,6 +45,20 @@ fn sighup_ends_the_work_exits_129_and_the_run_goes_on_later() {
 }
 
 #[test]
+fn a_run_started_with_nohup_outlives_its_terminal() {
+    let project = Project::new();
+    let wait = "touch $OUT/up; while [ ! -e $OUT/go ]; do sleep 0.05; done; touch done.txt";
+    let args = ["run", "--check", "test -e done.txt", "--exec", wait];
+    let running = project.start_under(&["nohup"], &args);
+    project.wait_told("up");
+    running.signal(Signal::HUP);
+    running.signal(Signal::HUP);
+    std::fs::write(project.outside.join("go"), "").unwrap();
+    let answer = running.end();
+    assert_eq!(answer.exit, Some(10), "{answer:?}");
+}
+
+#[test]
 fn a_signal_during_the_check_leaves_no_verdict_behind() {
     let scene = Loop::new();
     let running = scene.started_up_to("check-2", &[]);
