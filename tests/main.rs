@@ -10,7 +10,11 @@ mod conformance {
     mod matrix;
     mod spec;
 }
+mod support;
 
 mod e2e {
+    mod hostile;
+    mod lives;
     mod process;
+    mod safety;
 }
