@@ -3,6 +3,14 @@
 // A helper that fails fails its test.
 #![allow(clippy::unwrap_used)]
 
+mod support {
+    pub(crate) mod project;
+}
+
 mod e2e {
+    mod agentside;
+    mod deciding;
+    mod gaming;
     mod process;
+    mod runners;
 }
