@@ -164,10 +164,6 @@ fn a_question_halts_the_run_and_the_answer_lets_it_go_on() {
     assert!(asked.why().contains("the first or the second?"), "{}", asked.why());
     assert_eq!(asked.json["advice"]["verdict"], "review-needed");
 
-    let early = project.json(&["resume"]);
-    assert_ne!(early.exit, 10, "nobody has answered yet: {}", early.all());
-    assert!(!early.json["errors"].as_array().unwrap().is_empty() || early.exit == 11, "{}", early.all());
-
     let acked = project.json(&["ack", "--reviewer", "ann", "--note", "take the second one"]);
     assert_eq!((acked.exit, &acked.json["status"]), (0, &"acked".into()), "{}", acked.all());
     let resumed = project.json(&["resume"]);
