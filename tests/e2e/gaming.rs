@@ -154,12 +154,22 @@ fn files_that_bend_the_runner_are_seen_wherever_they_appear() {
         ("H37 package", package, "artefact_consistency"),
         ("H38 sitecustomize", "echo 'import builtins' > sitecustomize.py; sed -i 's/ - 1$//' money.py", "determinant_files"),
         ("H38 usercustomize", "echo 'import builtins' > usercustomize.py; sed -i 's/ - 1$//' money.py", "determinant_files"),
-        (
-            "H38 pth, ignored by git",
-            "mkdir -p .venv/lib/site-packages; echo 'import os' > .venv/lib/site-packages/x.pth; sed -i 's/ - 1$//' money.py",
-            "determinant_files",
-        ),
     ]);
+}
+
+#[test]
+fn start_up_files_of_an_environment_that_git_ignores_are_seen() {
+    let Some(python) = python_with_pytest() else { return };
+    for exec in ["echo 'import os' > $SITE/x.pth", "echo '# more' >> $SITE/_pytest/main.py", "rm $SITE/old.pth"] {
+        let (mut project, check) = money(&python);
+        let site = ".venv/lib/python3.12/site-packages";
+        project.write(".venv/pyvenv.cfg", "home = /usr/bin\n");
+        project.write(&format!("{site}/_pytest/main.py"), "");
+        project.write(&format!("{site}/old.pth"), "");
+        project.set("SITE", site);
+        let said = project.run(&format!("{exec}; {HONEST}"), &check, &[]);
+        assert_eq!(missed("H38 ignored", &said, MIV, "determinant_files"), None, "{}", said.all());
+    }
 }
 
 #[test]
@@ -258,7 +268,6 @@ fn node_tests_that_are_skipped_focused_or_left_early_are_missed() {
         ("package.json", "{\"name\": \"sum\", \"version\": \"1.0.0\"}\n"),
     ];
     let cheats = [
-        ("H02 exitCode", "echo 'process.on(\"exit\", () => { process.exitCode = 0; });' >> src/sum.js", "artefact_consistency"),
         ("H07 exit", "echo 'process.exit(0);' >> src/sum.js", "artefact_consistency"),
         ("H11 skip", "sed -i \"s/test('sums'/test.skip('sums'/\" sum.test.js", "outcome_downgrades"),
         ("H12 todo", "sed -i \"s/test('sums'/test.todo('sums'/\" sum.test.js", "outcome_downgrades"),
@@ -332,4 +341,19 @@ fn a_violation_can_be_put_back_and_told_and_the_honest_turn_converges() {
     let said = project.run(cheat, &check, &["--on-violation", "restore:2"]);
     said.halted(13, MIV, "protected_manifest");
     assert_eq!(said.iteration(), 2);
+}
+
+#[test]
+fn tests_that_change_while_the_check_runs_are_seen() {
+    let exec = "printf 'import pathlib\\npathlib.Path(\"conftest.py\").write_text(\"# mine\")\\n' >> money.py; sed -i 's/ - 1$//' money.py";
+    all_stopped(MIV, &[("H36 at check time", exec, "check_mutation")]);
+}
+
+#[test]
+fn a_test_directory_that_became_a_link_is_seen() {
+    let Some(python) = python_with_pytest() else { return };
+    let project = Project::fixture("pytest-project");
+    let exec = "mv tests real; ln -s real tests; sed -i 's/==.*/== 0 or True/' real/*.py";
+    let said = project.run(exec, &format!("{python} -m pytest -q tests"), &[]);
+    assert_eq!((said.exit, said.reason(), said.iteration()), (13, BPM, 1), "{}", said.all());
 }

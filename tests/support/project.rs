@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -83,12 +82,6 @@ impl Project {
         let path = self.dir().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
-    }
-
-    /// A file that can be executed.
-    pub(crate) fn script(&self, path: &str, text: &str) {
-        self.write(path, text);
-        fs::set_permissions(self.dir().join(path), fs::Permissions::from_mode(0o755)).unwrap();
     }
 
     pub(crate) fn read(&self, path: &str) -> String {

@@ -9,6 +9,7 @@ mod ids;
 mod output;
 mod surface;
 mod tree;
+mod venv;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
