@@ -237,6 +237,19 @@ fn a_check_that_is_green_every_other_time_is_flaky_with_both_statuses() {
 }
 
 #[test]
+fn a_regression_that_a_recheck_does_not_see_is_a_flaky_check() {
+    let mut project = Project::committed(&[("src/other", "")]);
+    count_turns(&mut project);
+    // The second run fails `a`; nothing in the tree says why.
+    let check = "echo run >> \"$COUNT\"; n=$(wc -l < \"$COUNT\"); echo 1..2; echo 'not ok 2 - b'; \
+                 case $n in 2) echo 'not ok 1 - a';; *) echo 'ok 1 - a';; esac; exit 1";
+    let exec = "echo $LOOPEXEC_ITERATION >> src/other; echo $LOOPEXEC_ITERATION > src/$LOOPEXEC_ITERATION";
+    let said = project.run(exec, check, TAP);
+    said.halted(14, "check_flaky", "recheck");
+    assert_eq!(said.json["advice"]["verdict"], "fix-check");
+}
+
+#[test]
 fn explain_halt_tells_the_same_as_the_run_for_every_end() {
     let ends: &[(&str, &str, &[&str])] = &[
         ("echo yes > src/ok", "grep -q yes src/ok", &[]),

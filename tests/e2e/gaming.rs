@@ -357,3 +357,28 @@ fn a_test_directory_that_became_a_link_is_seen() {
     let said = project.run(exec, &format!("{python} -m pytest -q tests"), &[]);
     assert_eq!((said.exit, said.reason(), said.iteration()), (13, BPM, 1), "{}", said.all());
 }
+
+#[test]
+fn an_extensible_surface_lets_no_new_file_bend_the_product_for_the_others() {
+    let Some(python) = python_with_pytest() else { return };
+    let patch = "printf 'import money\\nmoney.total = lambda prices: sum(prices)\\n' >";
+    for exec in [format!("{patch} test_0.py"), format!("mkdir tests; {patch} tests/conftest.py; {patch} tests/test_0.py")] {
+        let (project, check) = money(&python);
+        let said = project.run(&exec, &check, &["--surface", "extend", "--max-iterations", "1"]);
+        assert_ne!(said.exit, 10, "{exec}: {}", said.all());
+    }
+    let (project, check) = money(&python);
+    let said = project.run("echo '@pytest.fixture(autouse=True)' > conftest.py", &check, &["--surface", "extend"]);
+    assert_eq!(missed("conftest", &said, MIV, "protected_manifest"), None, "{}", said.all());
+}
+
+#[test]
+fn an_extensible_surface_takes_a_new_test_of_a_runner_that_separates_files() {
+    if !available("cargo") {
+        return;
+    }
+    let project = Project::fixture("cargo-project");
+    let exec = "for turn in 1 2 3; do sh agent.sh > /dev/null; done; printf '#[test]\\nfn new() {}\\n' > crates/span/tests/new.rs";
+    let check = "cargo test --workspace --offline --no-fail-fast";
+    project.run(exec, check, &["--surface", "extend"]).converged(1);
+}
