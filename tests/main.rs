@@ -13,8 +13,12 @@ mod conformance {
 mod support;
 
 mod e2e {
+    mod agentside;
+    mod deciding;
+    mod gaming;
     mod hostile;
     mod lives;
     mod process;
+    mod runners;
     mod safety;
 }

@@ -8,6 +8,7 @@
 mod anchor;
 mod error;
 mod ledger;
+mod named;
 mod projection;
 mod signals;
 
@@ -242,7 +243,7 @@ fn variable(env: &[(OsString, OsString)], name: &str) -> Option<OsString> {
 fn opened(start: &Start, run: &RunDir, at: Stamp) -> Result<RunOpened, RunError> {
     let mut policy = start.contract.policy.clone();
     let mut origins = start.contract.origins.clone();
-    protect_the_check(&start.workdir, &mut policy, &mut origins);
+    named::protect(&start.workdir, &mut policy, &mut origins);
     let canonical = serde_json::to_vec(&policy).map_err(|error| RunError::Io {
         doing: "write the contract of",
         path: run.path().to_path_buf(),
@@ -265,35 +266,6 @@ fn opened(start: &Start, run: &RunDir, at: Stamp) -> Result<RunOpened, RunError>
 fn masks_its_status(check: &engine::event::policy::Command) -> bool {
     let text = check.display();
     check.shell && text.replace("||", "").contains('|')
-}
-
-/// Files of the workdir that the check names are part of what it measures (SPEC 5.4.7).
-fn protect_the_check(
-    workdir: &Path,
-    policy: &mut engine::event::policy::Policy,
-    origins: &mut Vec<engine::event::policy::Origin>,
-) {
-    let text = policy.oracle.check.display();
-    let words = text.split(|c: char| c.is_whitespace() || ";&|()<>'\"`$=".contains(c));
-    for word in words.filter(|word| !word.is_empty()) {
-        let Ok(path) = workdir.join(word).canonicalize() else {
-            continue;
-        };
-        let Ok(relative) = path.strip_prefix(workdir) else {
-            continue;
-        };
-        let Some(name) = relative.to_str().filter(|name| !name.is_empty() && path.is_file()) else {
-            continue;
-        };
-        let pattern = format!("/{name}");
-        if !policy.guards.protected.contains(&pattern) && !name.contains(['*', '?']) {
-            policy.guards.protected.push(pattern);
-            origins.push(engine::event::policy::Origin {
-                key: "guards.protected".into(),
-                source: "check command".into(),
-            });
-        }
-    }
 }
 
 /// What stays the same for one life.

@@ -17,6 +17,10 @@ pub static GUARD: Guard = Guard {
 };
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
+    // Said before anything else: what cannot apply to this runner did not apply at t0 either.
+    if evidence.collected() && !evidence.measurement.complete {
+        return Outcome::not_applicable("the runner names only what failed");
+    }
     if evidence.universe.is_empty() {
         let why = "no collector has named a member; the exit status is all there is";
         return if evidence.collected() {
@@ -34,9 +38,6 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             evidence.universe.len()
         );
         return Outcome::unavailable(why);
-    }
-    if !evidence.measurement.complete {
-        return Outcome::not_applicable("the runner names only what failed");
     }
     let lost = evidence
         .universe
@@ -72,6 +73,15 @@ mod tests {
         bench.members = members(&[]);
         bench.check = run(1);
         assert!(check(&bench.evidence()).findings.is_empty());
+    }
+
+    #[test]
+    fn a_runner_that_names_only_failures_is_out_of_reach_red_and_green() {
+        let mut bench = Bench::honest();
+        bench.measurement.complete = false;
+        assert_eq!(check(&bench.evidence()).state, GuardState::NotApplicable);
+        bench.check = run(1);
+        assert_eq!(check(&bench.evidence()).state, GuardState::NotApplicable);
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod removal;
 mod secrets;
 mod surface;
 mod tree;
+mod venv;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
