@@ -28,6 +28,10 @@ pub(super) fn regenerate() -> bool {
     std::env::var_os("LOOPEXEC_REGENERATE").is_some_and(|value| value == "1")
 }
 
+pub(super) fn assert_none(faults: &[String]) {
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
 /// Every file below `dir`, in order, but for what `.gitignore` names and repositories of their own.
 pub(super) fn files(dir: &Path) -> Vec<PathBuf> {
     let ignored = read(&root().join(".gitignore"));
@@ -203,7 +207,9 @@ pub(super) fn mentions(code: &str, needle: &str) -> bool {
     let opens = needle.starts_with(is_word);
     let closes = needle.ends_with(is_word);
     code.match_indices(needle).any(|(at, _)| {
-        !(opens && code[..at].ends_with(is_word)) && !(closes && code[at + needle.len()..].starts_with(is_word))
+        let inside = opens && code[..at].ends_with(is_word);
+        let goes_on = closes && code[at + needle.len()..].starts_with(is_word);
+        !inside && !goes_on
     })
 }
 

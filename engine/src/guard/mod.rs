@@ -316,10 +316,15 @@ mod tests {
     fn a_guard_that_was_active_at_the_start_cannot_stop_applying() {
         let mut bench = Bench::honest();
         bench.measurement.collector.clear();
-        bench.universe = crate::members::IdSet::default();
+        bench.universe = IdSet::default();
         let state = |bench: &Bench| {
             let report = judge(&bench.evidence());
-            report.guards.iter().find(|run| run.guard == "outcome_downgrades").unwrap().state
+            report
+                .guards
+                .iter()
+                .find(|run| run.guard == "outcome_downgrades")
+                .unwrap()
+                .state
         };
         assert_eq!(state(&bench), GuardState::NotApplicable);
         bench.active_at_t0 = ["outcome_downgrades".to_string()].into();
