@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use engine::event::halt::HaltReason;
 use engine::State;
+use engine::event::halt::HaltReason;
 use journal::VerifyOptions;
 use serde::Serialize;
 use shell::record::Place;

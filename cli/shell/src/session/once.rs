@@ -25,7 +25,11 @@ pub fn check_once(
     env: &[(OsString, OsString)],
     exe: &Path,
 ) -> Result<(CommandRun, Reading), RunError> {
-    let io = |doing, error| RunError::Io { doing, path: dir.to_path_buf(), error };
+    let io = |doing, error| RunError::Io {
+        doing,
+        path: dir.to_path_buf(),
+        error,
+    };
     let beside = tempfile::Builder::new()
         .prefix("loopexec-check-")
         .tempdir()
@@ -46,6 +50,9 @@ pub fn check_once(
     world.shutdown();
     match seen {
         Observation::Checked { run, reading, .. } => Ok((run, reading)),
-        _ => Err(RunError::Illegal { seq: 0, why: "the check gave no answer".into() }),
+        _ => Err(RunError::Illegal {
+            seq: 0,
+            why: "the check gave no answer".into(),
+        }),
     }
 }
