@@ -8,7 +8,6 @@
 mod anchor;
 mod error;
 mod ledger;
-mod once;
 mod projection;
 mod signals;
 
@@ -31,7 +30,6 @@ use crate::{clock, lock};
 
 pub use error::RunError;
 use ledger::Ledger;
-pub use once::check_once;
 pub use projection::Profile;
 
 /// How long leftovers of an earlier life may take to end.
