@@ -136,10 +136,6 @@ impl Phase {
 
     /// What a resumed run makes of the tree that it finds before a check. A sample repeats a run on the
     /// same tree: on another one the turn, or t0, is checked anew.
-    #[expect(
-        clippy::wildcard_enum_match_arm,
-        reason = "a room that holds no walk has nothing to look at again"
-    )]
     pub(crate) fn found(self, facts: &Facts, before: Digest, seen: &TreeSeen) -> Self {
         match self {
             Self::Check(room) => Self::Check(room.seen_again(seen)),
