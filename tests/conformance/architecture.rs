@@ -231,7 +231,7 @@ fn names_are_used_where_the_house_allows_them() {
     let sources = sources();
     let mut faults = Vec::new();
     for ban in BANS {
-        faults.extend(broken(ban, &sources));
+        faults.extend(broken(ban, sources));
     }
     assert_none(&faults);
 }

@@ -12,6 +12,7 @@ use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 use serde_json::Value;
 
@@ -116,7 +117,12 @@ impl Source {
 }
 
 /// Every source that a `mod` line reaches from the root of some crate, by path.
-pub(super) fn sources() -> BTreeMap<String, Source> {
+pub(super) fn sources() -> &'static BTreeMap<String, Source> {
+    static SOURCES: OnceLock<BTreeMap<String, Source>> = OnceLock::new();
+    SOURCES.get_or_init(find_sources)
+}
+
+fn find_sources() -> BTreeMap<String, Source> {
     let mut found = BTreeMap::new();
     for package in packages() {
         for target in package["targets"].as_array().unwrap() {

@@ -169,9 +169,9 @@ fn the_top_of_the_repository_holds_what_it_must_and_nothing_else() {
 #[test]
 fn letters_beyond_ascii_stand_where_they_are_meant() {
     let found: BTreeSet<_> = sources()
-        .into_values()
+        .values()
         .filter(|source| source.product_text().chars().any(is_foreign))
-        .map(|source| source.path)
+        .map(|source| source.path.clone())
         .collect();
     let listed: BTreeSet<_> = BEYOND_ASCII.iter().map(|path| (*path).to_owned()).collect();
     let differing: Vec<_> = found.symmetric_difference(&listed).collect();
