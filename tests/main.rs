@@ -8,6 +8,7 @@ mod conformance {
     mod golden;
     mod house;
     mod matrix;
+    mod rooms;
     mod spec;
 }
 mod support;
