@@ -17,6 +17,10 @@ pub static GUARD: Guard = Guard {
 };
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
+    // Said from the start, when nothing is known yet: a guard must not seem to stop applying later.
+    if evidence.collected() && !evidence.measurement.complete {
+        return Outcome::not_applicable("the runner names only what failed");
+    }
     if evidence.universe.is_empty() {
         let why = "no collector has named a member; the exit status is all there is";
         return if evidence.collected() {
@@ -34,9 +38,6 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             evidence.universe.len()
         );
         return Outcome::unavailable(why);
-    }
-    if !evidence.measurement.complete {
-        return Outcome::not_applicable("the runner names only what failed");
     }
     let lost = evidence
         .universe
@@ -79,6 +80,15 @@ mod tests {
         let mut bench = Bench::honest();
         bench.measurement.collector.clear();
         assert_eq!(check(&bench.evidence()).state, GuardState::Unavailable);
+        bench.universe = IdSet::default();
+        assert_eq!(check(&bench.evidence()).state, GuardState::NotApplicable);
+    }
+
+    #[test]
+    fn a_runner_that_names_only_failures_is_not_judged_at_the_start_nor_later() {
+        let mut bench = Bench::honest();
+        bench.measurement.complete = false;
+        assert_eq!(check(&bench.evidence()).state, GuardState::NotApplicable);
         bench.universe = IdSet::default();
         assert_eq!(check(&bench.evidence()).state, GuardState::NotApplicable);
     }
