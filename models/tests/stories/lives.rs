@@ -140,7 +140,7 @@ fn a_confirmation_on_another_tree_confirms_nothing() {
              halt success_condition_met check_passed"
         ),
     );
-    let accepted = run.state().unwrap().facts.accepted.clone().unwrap();
+    let accepted = run.state().unwrap().facts.accepted.unwrap();
     assert_eq!(Tree::of(accepted.tree), Some(run.world.tree));
 }
 
