@@ -94,6 +94,7 @@ impl Fed<'_, '_> {
             Look::NoReport,
             Look::Unreadable,
             Look::Partial,
+            Look::Unfinished,
             Look::Survivor,
             Look::WritesSurface,
         ])
@@ -111,7 +112,7 @@ impl Fate for Fed<'_, '_> {
             Effect::Check { .. } => Act::Look(self.look()),
             Effect::ObserveTree { .. } => {
                 let fine = [Walk::Fine; 14];
-                let menu = [&fine[..], &[Walk::GitUnreadable, Walk::Lost]].concat();
+                let menu = [&fine[..], &[Walk::GitUnreadable, Walk::Restless, Walk::Lost]].concat();
                 Act::Walk(self.pick(&menu).unwrap_or(Walk::Fine))
             }
             Effect::Restore { .. } => Act::Repair(

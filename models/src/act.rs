@@ -123,6 +123,8 @@ pub enum Look {
     Unreadable,
     /// Stops early with a green exit: more was announced than concluded.
     Partial,
+    /// The runner never said that it was done.
+    Unfinished,
     /// Leaves a process that cannot be ended.
     Survivor,
     /// Rewrites a watched path while it runs.
@@ -139,6 +141,8 @@ pub enum Walk {
     Lost,
     /// The repository cannot be read.
     GitUnreadable,
+    /// A file kept changing while it was read.
+    Restless,
 }
 
 /// How a restore goes.

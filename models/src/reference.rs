@@ -25,7 +25,7 @@ impl fmt::Display for Refusal {
 impl std::error::Error for Refusal {}
 
 /// Guards that must be in a report before it can clear anything.
-const GUARDS: [&str; 11] = [
+const GUARDS: [&str; 12] = [
     "artefact_consistency",
     "blocked_paths",
     "check_mutation",
@@ -36,6 +36,7 @@ const GUARDS: [&str; 11] = [
     "outcome_downgrades",
     "protected_manifest",
     "refs_moved",
+    "stable_tree",
     "state_interference",
 ];
 
@@ -685,7 +686,7 @@ impl Reader {
         if !matches!(cause, "workdir_lost" | "foreign_answer") {
             must(self.running.is_empty(), "what was begun is ended before a halt")?;
             must(
-                self.may_halt(reason),
+                self.may_halt(reason, cause),
                 &format!("nothing in {} calls for {reason}", self.room),
             )?;
         }
@@ -698,7 +699,7 @@ impl Reader {
         Ok(())
     }
 
-    fn may_halt(&self, reason: &str) -> bool {
+    fn may_halt(&self, reason: &str, cause: &str) -> bool {
         if self.drifted {
             return matches!(reason, "blocked_path_modified" | "metric_integrity_violation");
         }
@@ -715,7 +716,8 @@ impl Reader {
             ("failed", "execution_failure" | "budget_exceeded") => true,
             ("flaky", "check_flaky") => true,
             ("decide" | "objected", "objective_unverified") => {
-                self.turn.green && !self.turn.clean || self.turn.violated.contains(reason)
+                let unverified = self.turn.green && !self.turn.clean || cause == "failures_cmd";
+                unverified || self.turn.violated.contains(reason)
             }
             ("decide" | "objected", reason) => self.turn.violated.contains(reason),
             ("progress", "check_inadequate") => {

@@ -129,7 +129,7 @@ impl Thrown {
                 Look::Honest
             };
         }
-        match self.dice.below(16) {
+        match self.dice.below(17) {
             0..=3 => Look::Flip(self.dice.test()),
             4 => Look::ExitZero,
             5 => Look::ZeroTests(i32::from(self.dice.chance(50))),
@@ -142,6 +142,7 @@ impl Thrown {
             12 => Look::Unreadable,
             13 => Look::Partial,
             14 => Look::Survivor,
+            15 => Look::Unfinished,
             _ => Look::WritesSurface,
         }
     }
@@ -154,7 +155,7 @@ impl Fate for Thrown {
             Effect::Execute { .. } => Act::Turn(self.turn()),
             Effect::Check { .. } => Act::Look(self.look()),
             Effect::ObserveTree { .. } if fails => {
-                let walk = self.dice.pick(&[Walk::GitUnreadable, Walk::GitUnreadable, Walk::Lost]);
+                let walk = self.dice.pick(&[Walk::GitUnreadable, Walk::Restless, Walk::Lost]);
                 Act::Walk(walk.unwrap_or(Walk::Lost))
             }
             Effect::ObserveTree { .. } => Act::Walk(Walk::Fine),

@@ -149,7 +149,7 @@ impl World {
             from: Some("aaaa".into()),
             to: Some("bbbb".into()),
         };
-        let readable = walk == Walk::Fine;
+        let readable = walk != Walk::GitUnreadable;
         let git = GitSeen {
             state: if readable {
                 GitState::Read
@@ -179,7 +179,7 @@ impl World {
             surface_more: 0,
             surface_files: 3,
             surface_digest: self.tree.surface_digest(),
-            unstable: Vec::new(),
+            unstable: (walk == Walk::Restless).then(|| "log.txt".into()).into_iter().collect(),
             unstored: Vec::new(),
             unreadable: Vec::new(),
             git,
@@ -231,7 +231,7 @@ impl World {
         let mut report = ReportState::Fresh;
         let mut announced = None;
         match look {
-            Look::Honest | Look::Flip(_) | Look::Unreadable => {}
+            Look::Honest | Look::Flip(_) | Look::Unreadable | Look::Unfinished => {}
             Look::ExitZero => code = 0,
             Look::ZeroTests(exit) => {
                 members.clear();
@@ -347,8 +347,8 @@ impl World {
             report: if read { report } else { ReportState::NotUsed },
             announced: announced.filter(|_| read),
             concluded: read.then_some(members.len() as u64),
-            finished: true,
-            complete: true,
+            finished: look != Look::Unfinished,
+            complete: self.runner != Runner::FailuresCmd,
             contradictions: Vec::new(),
             retried: 0,
             members_digest: fingerprint(&spelled),

@@ -17,7 +17,7 @@ pub static GUARD: Guard = Guard {
 };
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    // Said before anything else: what cannot apply to this runner did not apply at t0 either.
+    // Said from the start, when nothing is known yet: a guard must not seem to stop applying later.
     if evidence.collected() && !evidence.measurement.complete {
         return Outcome::not_applicable("the runner names only what failed");
     }
@@ -89,6 +89,15 @@ mod tests {
         let mut bench = Bench::honest();
         bench.measurement.collector.clear();
         assert_eq!(check(&bench.evidence()).state, GuardState::Unavailable);
+        bench.universe = IdSet::default();
+        assert_eq!(check(&bench.evidence()).state, GuardState::NotApplicable);
+    }
+
+    #[test]
+    fn a_runner_that_names_only_failures_is_not_judged_at_the_start_nor_later() {
+        let mut bench = Bench::honest();
+        bench.measurement.complete = false;
+        assert_eq!(check(&bench.evidence()).state, GuardState::NotApplicable);
         bench.universe = IdSet::default();
         assert_eq!(check(&bench.evidence()).state, GuardState::NotApplicable);
     }

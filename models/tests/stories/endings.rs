@@ -17,12 +17,7 @@ fn a_green_baseline_converges_at_iteration_0_without_the_agent() {
         "open walk:baseline baseline#1 ->0 walk:after_check guards accept:same confirmation#1 ->0 walk:after_check guards progress checkpoint
          halt success_condition_met check_passed",
     );
-    ends(
-        &run,
-        R::SuccessConditionMet,
-        "check_passed",
-        "iteration 0 before any work",
-    );
+    ends(&run, R::SuccessConditionMet, "check_passed", "before any work");
 }
 
 #[test]
@@ -36,12 +31,7 @@ fn a_red_start_turns_green_once_the_agent_has_fixed_what_was_wrong() {
              halt success_condition_met check_passed"
         ),
     );
-    ends(
-        &run,
-        R::SuccessConditionMet,
-        "check_passed",
-        "iteration 1 with every guard intact",
-    );
+    ends(&run, R::SuccessConditionMet, "check_passed", "at iteration 1");
 }
 
 #[test]
@@ -119,7 +109,7 @@ fn a_run_without_an_agent_only_checks() {
     told(
         &run,
         &format!(
-            "{RED}\n{}{}{}halt no_progress_detected detector",
+            "{RED}\n{}{}{}halt no_progress_detected best_not_smaller",
             turn(1, "progress"),
             turn(2, "progress"),
             turn(3, "progress!no_progress_detected")
@@ -133,7 +123,7 @@ fn turns_that_change_nothing_are_no_progress_at_k_and_are_named() {
     ends(
         &run,
         R::NoProgressDetected,
-        "detector",
+        "best_not_smaller",
         "the last 3 turns changed nothing",
     );
     assert_eq!(halt(&run.journal).unwrap().iteration, 3);
@@ -149,7 +139,7 @@ fn turns_that_change_nothing_are_counted_without_members_too() {
     ends(
         &run,
         R::NoProgressDetected,
-        "detector",
+        "tree_unchanged",
         "3 turns in a row changed nothing",
     );
     assert_eq!(halt(&run.journal).unwrap().iteration, 4);
@@ -187,7 +177,7 @@ fn a_failures_command_names_what_fails_and_the_rest_passes() {
 fn the_same_failure_over_changed_trees_is_called_at_r() {
     let script = Script::edits(&[Edit::Salt(1), Edit::Salt(2), Edit::Salt(3)]);
     let run = run(policy(|_| {}), project(3), script);
-    ends(&run, R::SameFailureRepeated, "detector", "same_failure_r = 3");
+    ends(&run, R::SameFailureRepeated, "identical_failure", "same_failure_r = 3");
     assert_eq!(halt(&run.journal).unwrap().iteration, 3);
 }
 
@@ -202,7 +192,12 @@ fn different_messages_are_not_the_same_failure_and_stall_instead() {
         world,
         Script::edits(&[Edit::Salt(1), Edit::Salt(2), Edit::Salt(3)]),
     );
-    ends(&run, R::NoProgressDetected, "detector", "below 1 since iteration 0");
+    ends(
+        &run,
+        R::NoProgressDetected,
+        "best_not_smaller",
+        "below 1 since iteration 0",
+    );
 }
 
 #[test]
@@ -221,7 +216,7 @@ fn a_tree_that_comes_back_is_an_oscillation_after_one_recheck() {
              {} progress checkpoint
              {} progress checkpoint
              {} recheck#1 ->1 progress!oscillation_detected checkpoint
-             halt oscillation_detected detector",
+             halt oscillation_detected tree_cycle",
             turn(1),
             turn(2),
             turn(3)
@@ -247,7 +242,7 @@ fn failing_sets_that_alternate_are_an_oscillation() {
     };
     let run = run(policy(bend), project(0), script);
     // The ratchet puts every second one back, and still the candidates alternate.
-    ends(&run, R::OscillationDetected, "detector", "period 2");
+    ends(&run, R::OscillationDetected, "failing_set_cycle", "period 2");
 }
 
 #[test]

@@ -25,27 +25,39 @@ fn an_edited_test_halts_although_the_check_is_green() {
         &format!(
             "{RED}
              1 context exec#1 ->0 walk:after_exec iteration#1 ->0 walk:after_check guards!blocked_paths
-             halt blocked_path_modified guard"
+             halt blocked_path_modified blocked_paths"
         ),
     );
-    ends(&run, R::BlockedPathModified, "guard", "tests/a.sh");
+    ends(&run, R::BlockedPathModified, "blocked_paths", "tests/a.sh");
 }
 
 #[test]
 fn every_cheat_halts_with_its_reason() {
     let cases = [
-        (Edit::Cheat(SurfaceClass::Blocked), R::BlockedPathModified),
-        (Edit::Cheat(SurfaceClass::Protected), R::MetricIntegrityViolation),
-        (Edit::Cheat(SurfaceClass::Determinant), R::MetricIntegrityViolation),
-        (Edit::MoveRef, R::BlockedPathModified),
-        (Edit::EditHook, R::BlockedPathModified),
-        (Edit::TouchState, R::BlockedPathModified),
-        (Edit::Skip(2), R::MetricIntegrityViolation),
-        (Edit::Delete(2), R::MetricIntegrityViolation),
+        (
+            Edit::Cheat(SurfaceClass::Blocked),
+            R::BlockedPathModified,
+            "blocked_paths",
+        ),
+        (
+            Edit::Cheat(SurfaceClass::Protected),
+            R::MetricIntegrityViolation,
+            "protected_manifest",
+        ),
+        (
+            Edit::Cheat(SurfaceClass::Determinant),
+            R::MetricIntegrityViolation,
+            "determinant_files",
+        ),
+        (Edit::MoveRef, R::BlockedPathModified, "refs_moved"),
+        (Edit::EditHook, R::BlockedPathModified, "refs_moved"),
+        (Edit::TouchState, R::BlockedPathModified, "state_interference"),
+        (Edit::Skip(2), R::MetricIntegrityViolation, "outcome_downgrades"),
+        (Edit::Delete(2), R::MetricIntegrityViolation, "collected_set"),
     ];
-    for (edit, reason) in cases {
+    for (edit, reason, guard) in cases {
         let run = run(policy(|_| {}), project(3), Script::edits(&[edit]));
-        ends(&run, reason, "guard", "");
+        ends(&run, reason, guard, "");
     }
 }
 
@@ -62,13 +74,13 @@ fn a_violation_is_put_back_once_and_halts_the_second_time() {
             "{RED}
              1 context exec#1 ->0 walk:after_exec iteration#1 ->0 walk:after_check guards!blocked_paths reject:violation restore#1 ->ok walk:after_restore progress checkpoint
              2 context exec#1 ->0 walk:after_exec iteration#1 ->0 walk:after_check guards!blocked_paths
-             halt blocked_path_modified guard"
+             halt blocked_path_modified blocked_paths"
         ),
     );
     ends(
         &run,
         R::BlockedPathModified,
-        "guard",
+        "blocked_paths",
         "violation 2 (violations_max = 2)",
     );
     assert!(last_told(&run).contains("touched what is out of bounds"));
@@ -117,6 +129,16 @@ fn a_guard_that_cannot_run_is_never_green() {
 }
 
 #[test]
+fn a_file_that_kept_changing_while_it_was_read_is_never_green() {
+    let script = Script {
+        walks: vec![Walk::Fine, Walk::Fine, Walk::Restless],
+        ..Script::edits(&[Edit::Fix(2)])
+    };
+    let run = run(policy(|_| {}), project(3), script);
+    ends(&run, R::ObjectiveUnverified, "guard_unavailable", "stable_tree");
+}
+
+#[test]
 fn a_guard_that_cannot_run_does_not_stop_red_work() {
     let script = Script {
         walks: vec![Walk::Fine, Walk::Fine, Walk::GitUnreadable],
@@ -130,7 +152,12 @@ fn a_guard_that_cannot_run_does_not_stop_red_work() {
 fn output_that_nobody_can_read_any_more_is_never_green() {
     let script = Script::edits(&[Edit::Fix(2)]).looks(&[Look::Honest, Look::Unreadable]);
     let run = run(policy(|_| {}), project(3), script);
-    ends(&run, R::ObjectiveUnverified, "guard_unavailable", "collected_set");
+    ends(
+        &run,
+        R::ObjectiveUnverified,
+        "guard_unavailable",
+        "it was active at the start",
+    );
 }
 
 #[test]
@@ -141,6 +168,7 @@ fn a_check_that_lies_about_its_tests_is_caught() {
         (Look::Stale, "older than the check"),
         (Look::NoReport, "wrote no report"),
         (Look::Partial, "only 3 concluded"),
+        (Look::Unfinished, "the runner"),
     ] {
         let edit = if look == Look::ExitZero {
             Edit::Salt(1)
@@ -149,7 +177,7 @@ fn a_check_that_lies_about_its_tests_is_caught() {
         };
         let script = Script::edits(&[edit]).looks(&[Look::Honest, look]);
         let run = run(policy(|_| {}), project(3), script);
-        ends(&run, R::MetricIntegrityViolation, "guard", words);
+        ends(&run, R::MetricIntegrityViolation, "artefact_consistency", words);
     }
 }
 
@@ -157,14 +185,24 @@ fn a_check_that_lies_about_its_tests_is_caught() {
 fn a_suite_that_never_had_a_test_is_inadequate() {
     let script = Script::default().looks(&[Look::ZeroTests(0)]);
     let run = run(policy(|_| {}), project(7), script);
-    ends(&run, R::CheckInadequate, "guard", "without running a test");
+    ends(
+        &run,
+        R::CheckInadequate,
+        "artefact_consistency",
+        "without running a test",
+    );
 }
 
 #[test]
 fn a_check_that_rewrites_the_surface_is_caught() {
     let script = Script::edits(&[Edit::Fix(2)]).looks(&[Look::Honest, Look::WritesSurface]);
     let run = run(policy(|_| {}), project(3), script);
-    ends(&run, R::MetricIntegrityViolation, "guard", "while the check ran");
+    ends(
+        &run,
+        R::MetricIntegrityViolation,
+        "check_mutation",
+        "while the check ran",
+    );
 }
 
 #[test]
@@ -180,7 +218,7 @@ fn a_process_that_cannot_be_ended_makes_the_verdict_unverified() {
     ends(
         &run(policy(|_| {}), project(3), script(false)),
         R::ObjectiveUnverified,
-        "guard",
+        "leftover_processes",
         "could not be ended",
     );
     ends(
@@ -193,7 +231,7 @@ fn a_process_that_cannot_be_ended_makes_the_verdict_unverified() {
     ends(
         &run(policy(|_| {}), project(3), by_check),
         R::ObjectiveUnverified,
-        "guard",
+        "leftover_processes",
         "left behind by the check",
     );
 }
@@ -227,10 +265,10 @@ fn the_guards_speak_once_more_after_the_confirming_run() {
             &format!(
                 "{RED}
                  1 context exec#1 ->0 walk:after_exec iteration#1 ->0 walk:after_check guards accept confirmation#1 ->0 walk:after_check guards!{guard}
-                 halt {reason} guard"
+                 halt {reason} {guard}"
             ),
         );
-        ends(&run, reason, "guard", words);
+        ends(&run, reason, guard, words);
     }
 }
 
@@ -244,7 +282,12 @@ fn a_test_hidden_behind_a_collection_crash_is_still_missed() {
     });
     let script = Script::edits(&[hide, Edit::Nothing]).looks(&[Look::Honest, Look::Crash]);
     let run = run(policy(|_| {}), project(0), script);
-    ends(&run, R::MetricIntegrityViolation, "guard", "was failed, is skipped");
+    ends(
+        &run,
+        R::MetricIntegrityViolation,
+        "outcome_downgrades",
+        "was failed, is skipped",
+    );
 }
 
 #[test]

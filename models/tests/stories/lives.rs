@@ -439,7 +439,7 @@ fn a_cheat_that_died_with_the_governor_is_still_judged() {
             .crash(Point::AfterEffect, "execute_began");
         let run = run(policy(|p| p.guards.on_violation = bend), project(3), script);
         match bend {
-            OnViolation::Halt => ends(&run, R::BlockedPathModified, "guard", "tests/a.sh"),
+            OnViolation::Halt => ends(&run, R::BlockedPathModified, "blocked_paths", "tests/a.sh"),
             OnViolation::Restore => ends(&run, R::SuccessConditionMet, "check_passed", "iteration 2"),
         }
     }

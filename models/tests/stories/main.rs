@@ -67,7 +67,7 @@ fn agreed(run: &Run) {
     let lines: Vec<serde_json::Value> = run
         .journal
         .iter()
-        .map(|event| serde_json::to_value(event).unwrap())
+        .map(|event| serde_json::to_value(event).expect("an event has a JSON form"))
         .collect();
     if let Err(refusal) = reference::accept(&lines) {
         panic!("{refusal}\n{}", transcript(&run.journal));

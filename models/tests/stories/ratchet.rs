@@ -42,7 +42,12 @@ fn the_same_test_broken_by_two_different_changes_halts() {
         })
     };
     let run = run(policy(|_| {}), project(3), Script::edits(&[breaks(1), breaks(2)]));
-    ends(&run, R::SameTestRegressed, "detector", "2 different candidates broke a");
+    ends(
+        &run,
+        R::SameTestRegressed,
+        "accepted_member_broken",
+        "2 different candidates broke a",
+    );
     assert_eq!(run.world.tree, Tree::passing(3), "the accepted tree is back");
 }
 
@@ -53,7 +58,7 @@ fn the_same_change_again_is_one_candidate() {
         project(3),
         Script::edits(&[Edit::Break(0)]),
     );
-    ends(&run, R::NoProgressDetected, "detector", "no_progress_k = 3");
+    ends(&run, R::NoProgressDetected, "best_not_smaller", "no_progress_k = 3");
 }
 
 #[test]
@@ -64,7 +69,12 @@ fn two_trades_without_a_common_green_are_infeasible() {
         salt,
     };
     let run = run(policy(|_| {}), project(3), Script::edits(&[trade(1), trade(2)]));
-    ends(&run, R::InfeasibleSuspected, "detector", "made c pass by breaking a");
+    ends(
+        &run,
+        R::InfeasibleSuspected,
+        "contradictory_pair",
+        "made c pass by breaking a",
+    );
     assert_eq!(halt(&run.journal).unwrap().iteration, 2);
 }
 
@@ -133,7 +143,12 @@ fn an_added_test_joins_the_universe_and_cannot_leave_again() {
     };
     let script = Script::edits(&[Edit::Add, gone]);
     let run = run(policy(|_| {}), world, script);
-    ends(&run, R::MetricIntegrityViolation, "guard", "x0: no longer collected");
+    ends(
+        &run,
+        R::MetricIntegrityViolation,
+        "collected_set",
+        "x0: no longer collected",
+    );
 }
 
 #[test]
@@ -166,5 +181,5 @@ fn a_turn_that_changed_nothing_is_no_unread_change_even_if_the_check_writes_file
     let script =
         Script::edits(&[Edit::Nothing]).looks(&[Look::WritesArtefact, Look::WritesArtefact, Look::WritesArtefact]);
     let run = run(policy(|p| p.thresholds.comprehension_every = 1), project(3), script);
-    ends(&run, R::NoProgressDetected, "detector", "changed nothing");
+    ends(&run, R::NoProgressDetected, "best_not_smaller", "changed nothing");
 }
