@@ -14,6 +14,10 @@ use crate::event::measurement::{Captured, CommandRun, MemberStatus, ReportState,
 
 /// The next thing to do: a pure function of the state, never stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "answered and dropped once a step; boxing would buy nothing"
+)]
 pub enum Next {
     /// Ask the world.
     Perform(Effect),
@@ -27,6 +31,7 @@ pub enum Next {
 
 /// Something asked of the world.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "one effect exists at a time")]
 pub enum Effect {
     /// Walk the workdir and keep what is new in the store. Read-only for the user's tree. Without a
     /// `base` this walk defines t0 of the watched surface and of the repository.
@@ -133,6 +138,7 @@ pub struct IntegrityReading {
 
 /// The world's answer to one effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "one answer exists at a time")]
 pub enum Observation {
     Tree {
         at: Stamp,

@@ -36,9 +36,11 @@
 //! ```
 #![no_std]
 #![forbid(unsafe_code)]
+#![warn(clippy::float_arithmetic, clippy::wildcard_enum_match_arm)]
 
 extern crate alloc;
-#[cfg(test)]
+// The generators that `arbitrary` derives keep their recursion count in a thread-local.
+#[cfg(any(test, feature = "arbitrary"))]
 extern crate std;
 
 pub mod advice;

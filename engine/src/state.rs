@@ -57,6 +57,10 @@ impl State {
     }
 
     /// The state after the first event of a journal.
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "nothing else opens a journal, now or later"
+    )]
     pub fn first(event: &Event) -> Result<Self, Illegal> {
         match event {
             Event::RunOpened(opened) => Ok(Self::open(opened.clone())),
@@ -78,7 +82,7 @@ impl State {
         if let Some((reason, detail)) = self.facts.drift.as_ref().filter(|_| self.phase.before_work()) {
             return crate::phase::halt(&self.facts, *reason, "surface_drift", detail);
         }
-        if self.facts.revalidate && (self.phase.before_work() || self.phase.before_check()) {
+        if self.facts.revalidate && (self.phase.before_work() || self.phase.before_check(&self.facts)) {
             let (iteration, base) = (self.facts.iteration, self.facts.surface);
             return Next::Perform(Effect::ObserveTree {
                 iteration,
@@ -353,7 +357,12 @@ impl State {
     pub fn apply(self, event: &Event) -> Result<Self, Illegal> {
         let Self { mut facts, phase } = self;
         at_hand(&facts, &phase, event)?;
+        let walked = facts.tree;
         stamp(&mut facts, event);
+        #[expect(
+            clippy::wildcard_enum_match_arm,
+            reason = "every other fact goes to the room, which judges it"
+        )]
         let phase = match event {
             Event::Halted(halted) => halt(&mut facts, phase, event, halted)?,
             Event::Suspended(suspended) => {
@@ -372,7 +381,7 @@ impl State {
             }
             Event::TreeObserved(observed) if observed.purpose == TreePurpose::Resume => {
                 open_only(&phase, event, &facts)?;
-                if !facts.revalidate || !(phase.before_work() || phase.before_check()) {
+                if !facts.revalidate || !(phase.before_work() || phase.before_check(&facts)) {
                     let why = "only a resumed run looks again, and before it works or checks";
                     return Err(Illegal {
                         phase: phase.name(),
@@ -381,11 +390,9 @@ impl State {
                     });
                 }
                 facts.revalidate = false;
-                if let Phase::Check(room) = phase {
-                    return Ok(Self {
-                        facts,
-                        phase: Phase::Check(room.seen_again(&observed.seen)),
-                    });
+                if !phase.before_work() {
+                    let phase = phase.found(&facts, walked, &observed.seen);
+                    return Ok(Self { facts, phase });
                 }
                 facts.drift = drift(&observed.seen, &facts.policy().guards);
                 phase
@@ -453,6 +460,10 @@ fn open_only(phase: &Phase, event: &Event, facts: &Facts) -> Result<(), Illegal>
 
 /// A walk, an interruption and a restore speak of the iteration that is under way.
 fn at_hand(facts: &Facts, phase: &Phase, event: &Event) -> Result<(), Illegal> {
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "other facts name no iteration, or their room checks it"
+    )]
     let fits = match event {
         Event::TreeObserved(observed) => observed.iteration == facts.iteration,
         Event::Interrupted(interrupted) => {
@@ -476,9 +487,10 @@ fn at_hand(facts: &Facts, phase: &Phase, event: &Event) -> Result<(), Illegal> {
 fn halt(facts: &mut Facts, phase: Phase, event: &Event, halted: &Halted) -> Result<Phase, Illegal> {
     open_only(&phase, event, facts)?;
     if halted.reason == HaltReason::SuccessConditionMet {
-        let proof = match &phase {
-            Phase::Checkpoint(room) => room.converged(),
-            _ => None,
+        let proof = if let Phase::Checkpoint(room) = &phase {
+            room.converged()
+        } else {
+            None
         };
         if proof.is_none() {
             let why = "success needs cleared guards and a green check of the same iteration and tree";
@@ -494,6 +506,10 @@ fn halt(facts: &mut Facts, phase: Phase, event: &Event, halted: &Halted) -> Resu
 }
 
 /// Time and measurements that every room relies on, folded in one place.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "facts without a time or a measurement are not folded here"
+)]
 fn stamp(facts: &mut Facts, event: &Event) {
     match event {
         Event::TreeObserved(observed) => {
@@ -520,6 +536,10 @@ fn stamp(facts: &mut Facts, event: &Event) {
 }
 
 /// Facts of ledgers: money, people, probes, zones. They move no room. True when the event is one.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "every other fact moves a room, which judges it"
+)]
 fn ledger(facts: &mut Facts, event: &Event) -> bool {
     match event {
         Event::Amended(amended) => {

@@ -135,7 +135,7 @@ pub struct Notes {
 impl Notes {
     /// Reads all notes; a malformed one before the end is an error.
     pub fn read(store: &dyn Store) -> Result<Self> {
-        let names = about(store.list(), "list", &store.place())?;
+        let names = about(store, store.list(), "list", "")?;
         if !names.iter().any(|name| name == FILE) {
             return Ok(Self::default());
         }
@@ -178,18 +178,18 @@ impl Notes {
                 return Ok(());
             }
         }
-        let names = about(store.list(), "list", &store.place())?;
+        let names = about(store, store.list(), "list", "")?;
         let fresh = !names.iter().any(|name| name == FILE);
         if fresh {
-            about(store.create(FILE), "create", FILE)?;
+            about(store, store.create(FILE), "create", FILE)?;
         }
-        let end = about(store.len(FILE), "measure", FILE)? - known.torn_bytes;
+        let end = about(store, store.len(FILE), "measure", FILE)? - known.torn_bytes;
         let separator = if end > 0 { "\n" } else { "" };
         let text = format!("{separator}{}", note.text());
-        about(store.write_at(FILE, end, text.as_bytes()), "write", FILE)?;
-        about(store.sync(FILE), "sync", FILE)?;
+        about(store, store.write_at(FILE, end, text.as_bytes()), "write", FILE)?;
+        about(store, store.sync(FILE), "sync", FILE)?;
         if fresh {
-            about(store.sync_dir(""), "sync", &store.place())?;
+            about(store, store.sync_dir(""), "sync", "")?;
         }
         Ok(())
     }
@@ -198,9 +198,9 @@ impl Notes {
     pub(crate) fn mend(store: &dyn Store) -> Result<()> {
         let known = Self::read(store)?;
         if known.torn_bytes > 0 {
-            let whole = about(store.len(FILE), "measure", FILE)? - known.torn_bytes;
-            about(store.set_len(FILE, whole), "cut", FILE)?;
-            about(store.sync(FILE), "sync", FILE)?;
+            let whole = about(store, store.len(FILE), "measure", FILE)? - known.torn_bytes;
+            about(store, store.set_len(FILE, whole), "cut", FILE)?;
+            about(store, store.sync(FILE), "sync", FILE)?;
         }
         Ok(())
     }

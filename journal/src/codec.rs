@@ -50,6 +50,11 @@ pub fn table() -> Vec<Row> {
     TABLE.iter().map(|(row, _)| *row).collect()
 }
 
+/// Whether this build can decode a kind and version.
+pub(crate) fn knows(kind: u16, version: u16) -> bool {
+    TABLE.iter().any(|(row, _)| row.kind == kind && row.version == version)
+}
+
 /// The name of a kind in this build.
 pub fn kind_name(kind: u16) -> Option<&'static str> {
     TABLE.iter().find(|(row, _)| row.kind == kind).map(|(_, name)| *name)

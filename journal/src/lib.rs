@@ -35,6 +35,7 @@
 //! [`OpenOptions::expect_head`].
 #![forbid(unsafe_code)]
 
+mod active;
 pub mod batch;
 mod bytes;
 pub mod chain;
@@ -42,6 +43,7 @@ pub mod checkpoint;
 pub mod codec;
 mod error;
 pub mod frame;
+mod inspect;
 pub mod keys;
 mod lock;
 pub mod merkle;
@@ -89,7 +91,11 @@ pub struct Journal;
 impl Journal {
     /// Begins a journal in the directory `dir`, which is made when it is missing.
     pub fn create(dir: &Path, run_id: &str) -> Result<Writer> {
-        let store = store::about(FileStore::create(dir), "create", &dir.display().to_string())?;
+        let store = FileStore::create(dir).map_err(|source| Error::Io {
+            action: "create",
+            file: dir.display().to_string(),
+            source,
+        })?;
         Self::create_in(Arc::new(store), run_id, Layout::default())
     }
 

@@ -11,7 +11,7 @@ pub(crate) const LOCK_NAME: &str = "LOCK";
 
 /// Takes the lock, or names who has it.
 pub(crate) fn take(store: &dyn Store) -> Result<Hold> {
-    match about(store.lock(), "lock", LOCK_NAME)? {
+    match about(store, store.lock(), "lock", LOCK_NAME)? {
         Some(hold) => Ok(hold),
         None => {
             let (pid, epoch) = holder(store);
@@ -23,7 +23,7 @@ pub(crate) fn take(store: &dyn Store) -> Result<Hold> {
 /// Writes who holds the lock. For people: the lock itself is the kernel's.
 pub(crate) fn sign(store: &dyn Store, epoch: u64) -> Result<()> {
     let text = format!("pid {:<10} epoch {epoch:<20}\n", std::process::id());
-    about(store.write_at(LOCK_NAME, 0, text.as_bytes()), "write", LOCK_NAME)
+    about(store, store.write_at(LOCK_NAME, 0, text.as_bytes()), "write", LOCK_NAME)
 }
 
 /// Process and epoch in `LOCK`; zeros when it says nothing readable.

@@ -2,7 +2,8 @@
 //! else to be checked.
 //!
 //! It holds the event, what else went into its leaf, the audit path (RFC 6962, bottom up) to the Merkle
-//! root, and the signed checkpoint that covers the root when there is one.
+//! root, and the signed checkpoint that covers the root when there is one. Without the checkpoint the
+//! root and the size are only claimed: one path can fit trees of neighbouring sizes.
 
 use engine::event::Event;
 use engine::event::id::Digest;
@@ -41,9 +42,10 @@ pub struct Proof {
     /// Number of events under the root.
     pub size: u64,
     pub root: Digest,
-    /// The chain value of the last event under the root.
-    pub head: Digest,
-    /// The signed checkpoint with this size, root and head.
+    /// The chain value of the last event under the root, when no checkpoint says it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub head: Option<Digest>,
+    /// The signed checkpoint with this size and root.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub checkpoint: Option<String>,
 }
@@ -97,7 +99,7 @@ pub fn prove(reader: &Reader, seq: u64) -> Result<Proof> {
         path: path.iter().map(|digest| to_base64(&digest.0)).collect(),
         size: under,
         root: peaks.root(),
-        head: leaves.last().copied().unwrap_or_default(),
+        head: note.is_none().then(|| leaves.last().copied()).flatten(),
         checkpoint: note.map(|note| note.text()),
     })
 }
@@ -151,7 +153,7 @@ pub fn check(text: &str, key: Option<&[u8; 32]>) -> Result<Proven> {
         Some(text) => {
             let note = Note::parse(text).ok_or_else(|| bad("its checkpoint is malformed"))?;
             let said = &note.checkpoint;
-            if (said.size, said.root, said.head) != (proof.size, proof.root, proof.head) {
+            if (said.size, said.root) != (proof.size, proof.root) || proof.head.is_some() {
                 return Err(bad("its checkpoint speaks of another root"));
             }
             let signed = key.is_some_and(|key| note.is_signed_by(key));

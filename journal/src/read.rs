@@ -11,7 +11,7 @@ use crate::chain::{Head, Link};
 use crate::error::{Code, Defect, Error, Result};
 use crate::frame::Frame;
 use crate::recover::{Recovery, Tail, judge, known_shapes, read_segment, sealed_defect, segments};
-use crate::scan::{Scan, quick};
+use crate::scan::{Scan, may_skip, quick};
 use crate::segment::{Header, Identity};
 use crate::store::Store;
 
@@ -76,7 +76,8 @@ impl Reader {
         Ok(events.pass.seq)
     }
 
-    /// The events in order. Ends after the first error.
+    /// The events in order. Ends after the first error. A kind of a newer build that is marked as not
+    /// critical is left out; its number is not given to another.
     pub fn events(&self) -> Events<'_> {
         Events {
             pass: self.pass(),
@@ -266,6 +267,11 @@ impl Events<'_> {
             }
             let seq = self.pass.seq;
             let (frame, after) = Frame::parse(rest).ok_or_else(|| self.pass.unreadable(seq))?;
+            self.at += rest.len() - after.len();
+            self.pass.seq += 1;
+            if may_skip(&frame) {
+                continue;
+            }
             let event = Event::decode(frame.kind, frame.version, frame.payload).map_err(|error| Defect {
                 code: Code::Payload,
                 seq,
@@ -274,8 +280,6 @@ impl Events<'_> {
                 offset: body.start as u64,
                 why: error.to_string(),
             })?;
-            self.at += rest.len() - after.len();
-            self.pass.seq += 1;
             return Ok(Some((seq, event)));
         }
     }

@@ -275,5 +275,9 @@ pub fn check(reader: &Reader, path: &Path) -> Result<Head> {
 }
 
 fn about<T>(result: io::Result<T>, action: &'static str, path: &Path) -> Result<T> {
-    crate::store::about(result, action, &path.display().to_string())
+    result.map_err(|source| Error::Io {
+        action,
+        file: path.display().to_string(),
+        source,
+    })
 }

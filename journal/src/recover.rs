@@ -121,7 +121,7 @@ fn written_end(bytes: &[u8], at: usize) -> usize {
 
 /// The segments of a journal, from the first to the last.
 pub(crate) fn segments(store: &dyn Store) -> Result<Vec<Header>> {
-    let names = about(store.list(), "list", &store.place())?;
+    let names = about(store, store.list(), "list", "")?;
     let mut numbers: Vec<u32> = names.iter().filter_map(|name| segment::number_in(name)).collect();
     numbers.sort_unstable();
     if numbers.is_empty() {
@@ -136,7 +136,7 @@ pub(crate) fn segments(store: &dyn Store) -> Result<Vec<Header>> {
         }
         let name = segment::file_name(number);
         block.fill(0);
-        let got = about(store.read_at(&name, 0, &mut block), "read", &name)?;
+        let got = about(store, store.read_at(&name, 0, &mut block), "read", &name)?;
         let header = Header::parse(&block[..got])
             .map_err(|why| Error::from(broken(&headers, number, Code::SegmentHeader, why)))?;
         if let Some((code, why)) = misplaced(&header, number, headers.last()) {
@@ -183,16 +183,12 @@ fn broken(before: &[Header], segment: u32, code: Code, why: String) -> Defect {
 /// Reads a segment file and compares its length with its header.
 pub(crate) fn read_segment(store: &dyn Store, header: &Header, buffer: &mut Vec<u8>) -> Result<()> {
     let name = segment::file_name(header.number);
-    read_whole(store, &name, buffer)?;
-    if buffer.len() as u64 != header.size_bytes {
-        let why = format!(
-            "the file has {} bytes and should have {}",
-            buffer.len(),
-            header.size_bytes
-        );
+    let length = about(store, store.len(&name), "measure", &name)?;
+    if length != header.size_bytes {
+        let why = format!("the file has {length} bytes and should have {}", header.size_bytes);
         return Err(defect_in(header, Code::SegmentHeader, why).into());
     }
-    Ok(())
+    read_whole(store, &name, buffer)
 }
 
 pub(crate) fn defect_in(header: &Header, code: Code, why: String) -> Defect {
@@ -330,6 +326,7 @@ pub(crate) fn repair(store: &Arc<dyn Store>, found: &Recovered) -> Result<Recove
     if !found.last_batch.is_empty() {
         let bytes = &found.bytes[found.last_batch.clone()];
         about(
+            store,
             store.write_at(&name, found.last_batch.start as u64, bytes),
             "rewrite",
             &name,
@@ -339,7 +336,7 @@ pub(crate) fn repair(store: &Arc<dyn Store>, found: &Recovered) -> Result<Recove
     if let Tail::Torn(range) = &found.tail {
         let quarantine = set_aside(store, found.last.number, range, &found.bytes[range.clone()])?;
         let zeros = vec![0; range.len()];
-        about(store.write_at(&name, range.start as u64, &zeros), "zero", &name)?;
+        about(store, store.write_at(&name, range.start as u64, &zeros), "zero", &name)?;
         recovery = Recovery::TornTail {
             segment: found.last.number,
             offset: range.start as u64,
@@ -347,13 +344,13 @@ pub(crate) fn repair(store: &Arc<dyn Store>, found: &Recovered) -> Result<Recove
             quarantine,
         };
     }
-    about(store.sync(&name), "sync", &name)?;
-    for leftover in about(store.list(), "list", &store.place())? {
+    about(store, store.sync(&name), "sync", &name)?;
+    for leftover in about(store, store.list(), "list", "")? {
         if leftover.ends_with(".prep") {
-            about(store.unlink(&leftover), "remove", &leftover)?;
+            about(store, store.unlink(&leftover), "remove", &leftover)?;
         }
     }
-    about(store.sync_dir(""), "sync", &store.place())?;
+    about(store, store.sync_dir(""), "sync", "")?;
     Ok(recovery)
 }
 
@@ -364,13 +361,13 @@ fn set_aside(store: &dyn Store, number: u32, range: &Range<usize>, bytes: &[u8])
         let name = format!("{FOLDER}/{number:08}-{}.{attempt}", range.start);
         match store.create(&name) {
             Ok(()) => {
-                about(store.write_at(&name, 0, bytes), "write", &name)?;
-                about(store.sync(&name), "sync", &name)?;
-                about(store.sync_dir(FOLDER), "sync", FOLDER)?;
+                about(store, store.write_at(&name, 0, bytes), "write", &name)?;
+                about(store, store.sync(&name), "sync", &name)?;
+                about(store, store.sync_dir(FOLDER), "sync", FOLDER)?;
                 return Ok(name);
             }
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-            Err(error) => return about(Err(error), "create", &name),
+            Err(error) => return about(store, Err(error), "create", &name),
         }
     }
     Ok(String::new())

@@ -9,7 +9,7 @@ use engine::event::id::Digest;
 use crate::batch::{self, BLOCK, PADDING, Purpose, SECTOR, padded};
 use crate::bytes::{all, digest_at, u64_at};
 use crate::chain::{Head, Use, finish, json_digest};
-use crate::codec::{Encoder, kind_name};
+use crate::codec::{CRITICAL, Encoder, kind_name};
 use crate::error::Code;
 use crate::frame::Frame;
 use crate::segment::Header;
@@ -302,6 +302,11 @@ pub(crate) fn agrees(frame: &Frame<'_>, encoder: &mut Encoder) -> Result<Event, 
     Ok(event)
 }
 
+/// Whether a build that does not know the kind of this frame may go past it.
+pub(crate) fn may_skip(frame: &Frame<'_>) -> bool {
+    frame.flags & CRITICAL == 0 && !crate::codec::knows(frame.kind, frame.version)
+}
+
 /// Where the frames of a sealed segment are, if one digest over everything live is `sealed` and the
 /// last batch leads to `next`. Much faster than a [`Scan`]; believes the writer about the chain.
 pub(crate) fn quick(bytes: &[u8], next: &Header, bodies: &mut Vec<Range<usize>>) -> bool {
@@ -326,7 +331,8 @@ pub(crate) fn quick(bytes: &[u8], next: &Header, bodies: &mut Vec<Range<usize>>)
     }
     digest.update(&packed);
     let leads = at > BLOCK;
-    let (head, ordinal) = (digest_at(&bytes[last..], 72), u64_at(&bytes[last..], 24));
+    let last = bytes.get(last..).unwrap_or_default();
+    let (head, ordinal) = (digest_at(last, 72), u64_at(last, 24));
     let linked = !leads || (head == next.head.leaf && ordinal + 1 == next.first_batch);
     linked && finish(&digest) == next.previous
 }

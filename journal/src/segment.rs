@@ -13,6 +13,8 @@ use crate::merkle::Peaks;
 
 /// The longest run id.
 pub const MAX_RUN_ID_BYTES: usize = 94;
+/// The largest segment that is believed.
+pub const MAX_BYTES: u64 = 1 << 30;
 /// The only format there is so far.
 pub const FORMAT: u32 = 1;
 
@@ -146,7 +148,8 @@ impl Header {
         let run_id = block.get(162..162 + usize::from(u16_at(block, 160)).min(MAX_RUN_ID_BYTES))?;
         let (rows, peaks) = (usize::from(u16_at(block, 256)), usize::from(u16_at(block, 258)));
         let peaks_at = TABLE_AT + rows * ROW_BYTES;
-        if peaks_at + peaks * 32 > HASH_AT {
+        let size_bytes = u64_at(block, 32);
+        if peaks_at + peaks * 32 > HASH_AT || size_bytes > MAX_BYTES || !size_bytes.is_multiple_of(BLOCK as u64) {
             return None;
         }
         let head = Head {
@@ -165,7 +168,7 @@ impl Header {
                 run_id: String::from_utf8(run_id.to_vec()).ok()?,
             },
             number: u32_at(block, 12),
-            size_bytes: u64_at(block, 32),
+            size_bytes,
             first_batch: u64_at(block, 48),
             epoch: u64_at(block, 56),
             previous: digest_at(block, 64),
@@ -206,7 +209,10 @@ impl Default for Layout {
 impl Layout {
     /// Size of segment `number` that must take a batch of `batch_bytes`.
     pub(crate) fn size_bytes(&self, number: u32, batch_bytes: usize) -> u64 {
-        let grown = self.first_bytes.saturating_mul(1 << number.min(32)).min(self.max_bytes);
+        let grown = self
+            .first_bytes
+            .saturating_mul(1 << number.min(32))
+            .min(self.max_bytes.min(MAX_BYTES));
         let needed = (BLOCK + batch_bytes) as u64;
         grown.max(needed).div_ceil(BLOCK as u64) * BLOCK as u64
     }

@@ -16,11 +16,14 @@ pub(crate) enum Spare {
 }
 
 impl Spare {
-    /// Builds the spare of segment `number` now.
+    /// Builds the spare of segment `number` now; half of one is not left in the way of a full disk.
     pub(crate) fn build(store: &dyn Store, number: u32, size_bytes: u64) -> Result<()> {
         let name = spare_name(number);
-        zero_filled(store, &name, size_bytes)?;
-        about(store.sync(&name), "sync", &name)
+        let built = zero_filled(store, &name, size_bytes).and_then(|()| about(store, store.sync(&name), "sync", &name));
+        if built.is_err() {
+            let _ = store.unlink(&name);
+        }
+        built
     }
 
     /// Begins to build it, unless that was begun before.
@@ -51,7 +54,7 @@ impl Spare {
                 let name = spare_name(number);
                 match store.unlink(&name) {
                     Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-                    other => about(other, "remove", &name)?,
+                    other => about(store, other, "remove", &name)?,
                 }
             }
         }

@@ -4,23 +4,25 @@
 //! event, rebuilds the Merkle tree, decodes every payload and compares its JSON with the digest in the
 //! chain, checks padding and unwritten space, epochs, schema fingerprints and signatures, and lets the
 //! caller judge whether each event is lawful at its place. The first defect is named.
+//!
+//! A segment's header says where it begins, so segments are examined side by side on all cores
+//! ([`crate::inspect`]); what ties them together is checked here, in order.
 
 use std::collections::BTreeMap;
 
 use engine::event::Event;
 use engine::event::id::Digest;
 
-use crate::bytes::all;
-use crate::chain::{Head, finish};
+use crate::chain::Head;
 use crate::checkpoint::{FILE, Note, Notes, key_id};
-use crate::codec::{Encoder, Row, kind_name};
 use crate::error::{Code, Defect, Error, Result};
 use crate::frame::Frame;
+use crate::inspect::{Inspected, side_by_side};
 use crate::merkle::Peaks;
-use crate::recover::{Tail, defect_in, judge, known_shapes, read_segment, sealed_defect, segments};
-use crate::scan::{Scan, agrees};
+use crate::recover::{defect_in, known_shapes, segments};
+use crate::scan::may_skip;
 use crate::segment::{Header, file_name, number_in};
-use crate::store::Store;
+use crate::store::{Store, about};
 
 /// Judges an event at its place; the error says why it is not lawful there.
 pub type Legality<'a> = &'a mut dyn FnMut(u64, &Event) -> std::result::Result<(), String>;
@@ -30,8 +32,8 @@ pub type Legality<'a> = &'a mut dyn FnMut(u64, &Event) -> std::result::Result<()
 pub struct Options {
     /// A head that the journal is known to have had.
     pub expect_head: Option<Digest>,
-    /// The key that must have signed the first checkpoint. Without it the first signature is taken at
-    /// its word: whoever made it can only not be told.
+    /// The key that must have signed the first checkpoint. Without it signatures say nothing about who
+    /// made them, and only their roots are checked.
     pub key: Option<[u8; 32]>,
 }
 
@@ -42,13 +44,14 @@ pub struct Verdict {
     pub defect: Option<Defect>,
     /// How far the history is intact.
     pub head: Head,
+    /// Merkle root of that.
     pub root: Digest,
     pub segments: u64,
     pub batches: u64,
     pub epoch: u64,
-    /// Checkpoints whose signature and root are right.
+    /// Checkpoints whose root, and signature as far as the key is known, are right.
     pub checkpoints: u64,
-    /// Whether those were checked against a key that the caller knew.
+    /// Whether the signatures were checked against a key that the caller knew.
     pub key_known: bool,
     /// The last checkpoint.
     pub last_checkpoint: Option<Note>,
@@ -82,7 +85,6 @@ pub fn verify(store: &dyn Store, options: &Options, legality: Option<Legality<'_
             torn_bytes: 0,
         },
         peaks: Peaks::default(),
-        encoder: Encoder::default(),
         roots: BTreeMap::new(),
         expected: options.expect_head,
     };
@@ -99,7 +101,6 @@ struct Examination<'s, 'l> {
     legality: Option<Legality<'l>>,
     verdict: Verdict,
     peaks: Peaks,
-    encoder: Encoder,
     /// Root and head at each size that a checkpoint speaks of.
     roots: BTreeMap<u64, (Digest, Digest)>,
     /// The expected head, until it was seen.
@@ -119,19 +120,14 @@ impl Examination<'_, '_> {
             self.roots.insert(note.checkpoint.size, (Digest::ZERO, Digest::ZERO));
         }
         self.note_root();
-        let mut bytes = Vec::new();
-        for (i, header) in headers.iter().enumerate() {
-            known_shapes(header)?;
-            read_segment(self.store, header, &mut bytes)?;
-            self.segment(&bytes, header, headers.get(i + 1))?;
-            self.verdict.segments += 1;
-        }
+        let store = self.store;
+        side_by_side(store, &headers, |header, inspected| self.segment(header, inspected))?;
         self.signatures(&notes, options, &headers[0])?;
         self.verdict.torn_bytes += notes.torn_bytes;
         if let Some(expected) = self.expected {
             let why = format!("the journal never had the expected head {expected}; an older copy was put in its place");
             return Err(self
-                .defect(Code::RolledBack, &headers[headers.len() - 1], 0, why)
+                .defect(Code::RolledBack, headers.last().map_or(0, |last| last.number), why)
                 .into());
         }
         Ok(())
@@ -140,7 +136,7 @@ impl Examination<'_, '_> {
     /// Segments that stand under each other's names. Looked at before anything is read in order,
     /// because in order a swapped segment looks like every kind of damage at once.
     fn arrangement(&self) -> Result<()> {
-        let names = crate::store::about(self.store.list(), "list", &self.store.place())?;
+        let names = about(self.store, self.store.list(), "list", "")?;
         let mut holders = BTreeMap::<u32, u32>::new();
         let mut misnamed = None;
         let mut numbers: Vec<u32> = names.iter().filter_map(|name| number_in(name)).collect();
@@ -148,7 +144,7 @@ impl Examination<'_, '_> {
         for number in numbers {
             let mut block = vec![0; crate::batch::BLOCK];
             let name = file_name(number);
-            let got = crate::store::about(self.store.read_at(&name, 0, &mut block), "read", &name)?;
+            let got = about(self.store, self.store.read_at(&name, 0, &mut block), "read", &name)?;
             let Ok(header) = Header::parse(&block[..got]) else {
                 continue;
             };
@@ -169,98 +165,59 @@ impl Examination<'_, '_> {
         }
     }
 
-    fn segment(&mut self, bytes: &[u8], header: &Header, next: Option<&Header>) -> Result<()> {
+    /// Takes in what a segment showed, after the segments before it.
+    fn segment(&mut self, header: &Header, inspected: Inspected) -> Result<()> {
+        known_shapes(header)?;
         if header.peaks != self.peaks || header.head != self.verdict.head || header.epoch < self.verdict.epoch {
             let why = "the segment does not begin where the one before it ends".to_owned();
             return Err(defect_in(header, Code::SegmentHeader, why).into());
         }
-        let mut scan = Scan::new(bytes, header);
-        let problem = loop {
-            match scan.next() {
-                Ok(None) => break None,
-                Err(problem) => break Some(problem),
-                Ok(Some(batch)) => {
-                    self.verdict.batches += 1;
-                    self.verdict.epoch = batch.header.epoch;
-                    let leaves = std::mem::take(&mut scan.leaves);
-                    self.batch(&bytes[batch.body], &leaves, header, batch.at)?;
-                    scan.leaves = leaves;
-                }
+        let mut leaves = inspected.leaves.iter();
+        for body in &inspected.bodies {
+            let mut rest = &inspected.bytes[body.clone()];
+            while let Some((frame, after)) = Frame::parse(rest) {
+                let Some(leaf) = leaves.next() else {
+                    break;
+                };
+                self.event(&frame, *leaf, header, body.start)?;
+                rest = after;
             }
-        };
+        }
         self.verdict.root = self.peaks.root();
-        match (problem, next) {
-            (_, Some(next)) => self.sealed(&scan, header, next),
-            (None, None) => Ok(()),
-            (Some(problem), None) => match judge(&scan, &problem) {
-                Tail::Clean => Ok(()),
-                Tail::Corrupt(defect) => Err(defect.into()),
-                Tail::Torn(range) => {
-                    self.verdict.torn_bytes += range.len() as u64;
-                    Ok(())
-                }
-            },
-        }
-    }
-
-    /// The end of a segment that has a successor.
-    fn sealed(&self, scan: &Scan<'_>, header: &Header, next: &Header) -> Result<()> {
-        let reached = scan.position.head == next.head && scan.position.ordinal == next.first_batch;
-        if !reached || finish(&scan.digest) != next.previous {
-            return Err(sealed_defect(scan.bytes, header, next).into());
-        }
-        let free = scan.bytes.get(scan.at..).unwrap_or_default();
-        if !all(free, 0) {
-            let why = "the unwritten end of the segment was written to".to_owned();
-            return Err(self.defect(Code::Padding, header, scan.at, why).into());
-        }
-        Ok(())
-    }
-
-    fn batch(&mut self, body: &[u8], leaves: &[Digest], header: &Header, at: usize) -> Result<()> {
-        let mut rest = body;
-        for leaf in leaves {
-            let seq = self.verdict.head.size;
-            let Some((frame, after)) = Frame::parse(rest) else {
-                let why = "the frame does not fit its batch".to_owned();
-                return Err(self.defect(Code::Edited, header, at, why).into());
-            };
-            rest = after;
-            self.event(seq, &frame, &header.table).map_err(|(code, why)| {
-                Error::from(Defect {
-                    kind: kind_name(frame.kind),
-                    ..self.defect(code, header, at, why)
-                })
-            })?;
-            self.peaks.push(*leaf);
-            self.verdict.head = Head {
-                size: seq + 1,
-                leaf: *leaf,
-            };
-            if self.expected == Some(*leaf) {
-                self.expected = None;
+        self.verdict.batches += inspected.batches;
+        self.verdict.epoch = inspected.epoch;
+        self.verdict.torn_bytes += inspected.torn_bytes;
+        match inspected.defect {
+            Some(defect) => Err(defect.into()),
+            None => {
+                self.verdict.segments += 1;
+                Ok(())
             }
-            self.note_root();
         }
-        Ok(())
     }
 
-    fn event(&mut self, seq: u64, frame: &Frame<'_>, table: &[Row]) -> std::result::Result<(), (Code, String)> {
-        if !table
-            .iter()
-            .any(|row| row.kind == frame.kind && row.version == frame.version)
+    fn event(&mut self, frame: &Frame<'_>, leaf: Digest, header: &Header, at: usize) -> Result<()> {
+        let seq = self.verdict.head.size;
+        if let Some(legality) = &mut self.legality
+            && !may_skip(frame)
         {
-            let why = format!(
-                "the segment does not declare kind {} version {}",
-                frame.kind, frame.version
-            );
-            return Err((Code::SchemaTable, why));
+            let lawful = match Event::decode(frame.kind, frame.version, frame.payload) {
+                Ok(event) => legality(seq, &event).map_err(|why| (Code::Illegal, why)),
+                Err(error) => Err((Code::Payload, error.to_string())),
+            };
+            lawful.map_err(|(code, why)| Defect {
+                kind: crate::codec::kind_name(frame.kind),
+                offset: at as u64,
+                ..self.defect(code, header.number, why)
+            })?;
         }
-        let event = agrees(frame, &mut self.encoder)?;
-        match &mut self.legality {
-            Some(legality) => legality(seq, &event).map_err(|why| (Code::Illegal, why)),
-            None => Ok(()),
+        self.peaks.push(leaf);
+        self.verdict.head = Head { size: seq + 1, leaf };
+        if self.expected == Some(leaf) {
+            self.expected = None;
         }
+        self.note_root();
+        Ok(())
     }
 
     /// Remembers the root when a checkpoint speaks of this size.
@@ -320,26 +277,19 @@ impl Examination<'_, '_> {
         Ok(())
     }
 
-    fn defect(&self, code: Code, header: &Header, at: usize, why: String) -> Defect {
+    fn defect(&self, code: Code, segment: u32, why: String) -> Defect {
         Defect {
             code,
             seq: self.verdict.head.size,
             kind: None,
-            segment: header.number,
-            offset: at as u64,
+            segment,
+            offset: 0,
             why,
         }
     }
 
     fn note_defect(&self, code: Code, why: String) -> Error {
-        Defect {
-            code,
-            seq: self.verdict.head.size,
-            kind: None,
-            segment: u32::try_from(self.verdict.segments.saturating_sub(1)).unwrap_or(u32::MAX),
-            offset: 0,
-            why: format!("{FILE}: {why}"),
-        }
-        .into()
+        let last = u32::try_from(self.verdict.segments.saturating_sub(1)).unwrap_or(u32::MAX);
+        self.defect(code, last, format!("{FILE}: {why}")).into()
     }
 }

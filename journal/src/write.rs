@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use blake3::Hasher;
 use engine::event::Event;
 use engine::event::id::Digest;
 
+use crate::active::Active;
 use crate::batch::{self, BLOCK, MAX_BYTES, Purpose, padded};
-use crate::chain::{Head, Link, Use, finish};
+use crate::chain::{Head, Link, finish};
 use crate::checkpoint::{Checkpoint, Note, Notes};
 use crate::codec::{Encoder, table};
 use crate::error::{Error, Result};
@@ -73,28 +73,17 @@ pub struct Writer {
     _hold: Hold,
 }
 
-/// The segment that is written.
-struct Active {
-    number: u32,
-    name: String,
-    size_bytes: u64,
-    at: u64,
-    digest: Hasher,
-    /// Its schema table is the one of this build.
-    current: bool,
-}
-
 impl Writer {
     /// Begins a journal. Refused when there is one.
     pub(crate) fn create(store: Arc<dyn Store>, run_id: &str, layout: Layout) -> Result<Self> {
         let identity = Identity::new(run_id)?;
         let hold = lock::take(store.as_ref())?;
-        for name in about(store.list(), "list", &store.place())? {
+        for name in about(store.as_ref(), store.list(), "list", "")? {
             if name.ends_with(".seg") {
                 return Err(Error::Exists { place: store.place() });
             }
             if name.ends_with(".prep") {
-                about(store.unlink(&name), "remove", &name)?;
+                about(store.as_ref(), store.unlink(&name), "remove", &name)?;
             }
         }
         let position = Position {
@@ -377,8 +366,13 @@ impl Writer {
         };
         batch::close(&mut buffer, header);
         let name = &self.active.name;
-        about(self.store.write_at(name, self.active.at, &buffer), "write", name)?;
-        about(self.store.sync(name), "sync", name)?;
+        about(
+            self.store.as_ref(),
+            self.store.write_at(name, self.active.at, &buffer),
+            "write",
+            name,
+        )?;
+        about(self.store.as_ref(), self.store.sync(name), "sync", name)?;
         self.active.at += span as u64;
         self.active.digest.update(&buffer[..live]);
         self.position.epoch = epoch;
@@ -425,27 +419,5 @@ impl Writer {
 impl Drop for Writer {
     fn drop(&mut self) {
         self.spare.wait();
-    }
-}
-
-impl Active {
-    /// Turns the spare file into the segment of this header, durably.
-    fn begin(store: &dyn Store, header: &Header) -> Result<Self> {
-        let (spare, name) = (segment::spare_name(header.number), segment::file_name(header.number));
-        let block = header.encode()?;
-        about(store.write_at(&spare, 0, &block), "write", &spare)?;
-        about(store.sync(&spare), "sync", &spare)?;
-        about(store.rename(&spare, &name), "rename", &spare)?;
-        about(store.sync_dir(""), "sync", &store.place())?;
-        let mut digest = Use::Segment.hasher();
-        digest.update(&block);
-        Ok(Self {
-            number: header.number,
-            name,
-            size_bytes: header.size_bytes,
-            at: BLOCK as u64,
-            digest,
-            current: true,
-        })
     }
 }

@@ -1,5 +1,6 @@
 //! The journal as its users see it: real directories, real locks, more than one process's worth of
 //! readers and writers.
+#![allow(clippy::unwrap_used)]
 
 #[path = "support/mod.rs"]
 mod support;
@@ -235,6 +236,37 @@ fn a_known_head_proves_that_no_older_copy_was_put_back() {
         Recovery::Clean,
         "not seen without the head"
     );
+}
+
+#[test]
+fn a_large_journal_is_examined_on_all_cores_and_its_first_defect_is_named() {
+    let store = journal::MemoryStore::default();
+    let mut writer = Journal::create_in(Arc::new(store.clone()), "run-1", journal::Layout::default()).unwrap();
+    for i in 0..24_000 {
+        writer.append(&event(i)).unwrap();
+        if i % 200 == 199 {
+            writer.commit().unwrap();
+        }
+    }
+    writer.close().unwrap();
+    let mut next = 0;
+    let mut in_order = |seq: u64, _: &engine::event::Event| {
+        next += 1;
+        if seq + 1 == next {
+            Ok(())
+        } else {
+            Err(format!("{seq} after {next}"))
+        }
+    };
+    let verdict = verify(&store, &VerifyOptions::default(), Some(&mut in_order)).unwrap();
+    assert!(verdict.is_intact(), "{:?}", verdict.defect);
+    assert!(verdict.segments > 2);
+    assert_eq!(verdict.head.size, 24_000);
+    for name in ["00000002.seg", "00000001.seg"] {
+        store.edit(name, |bytes| bytes[20_000] ^= 1);
+    }
+    let defect = verify(&store, &VerifyOptions::default(), None).unwrap().defect.unwrap();
+    assert_eq!((defect.code, defect.segment), (Code::Edited, 1));
 }
 
 #[test]

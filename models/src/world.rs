@@ -4,7 +4,7 @@
 //! over the engine's own fields, so that a fault in a guard cannot hide itself.
 
 use engine::event::id::{Digest, Stamp};
-use engine::event::iteration::TreePurpose;
+use engine::event::iteration::{CheckPurpose, TreePurpose};
 use engine::event::measurement::{
     Captured, CommandRun, GitSeen, GitState, MemberStatus, RefChange, ReportState, RunOutcome, StopCause, Survivor,
     TreeChange, TreeSeen,
@@ -12,7 +12,7 @@ use engine::event::measurement::{
 use engine::{Effect, IntegrityReading, Observation, Reading};
 
 use crate::act::{Act, Edit, End, Look, Repair, Slice, Turn, Walk};
-use crate::project::{SNAPSHOT, Tree, base_of, bit};
+use crate::project::{SNAPSHOT, TESTS, Tree, base_of, bit, name};
 
 /// Who reads the output of the check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -30,8 +30,12 @@ pub enum Runner {
 pub struct Ghosts {
     /// The sources that the last run of the check really judged.
     pub judged: Option<Tree>,
-    /// Runs in a row on those sources that were green, said so, and hid nothing. Counts to three.
+    /// Runs on those sources that exited green. Counts to three.
     pub greens: u8,
+    /// Those of them that showed a failing test as passing: nothing tells them from the truth.
+    pub lies: u8,
+    /// Bit n: the baseline named test n, and it counted. Nobody can miss what t0 never showed.
+    pub named: u8,
     /// Something wrote into the state directory since the last turn began.
     pub touched: bool,
     /// A process of the turn or of its check still runs.
@@ -124,9 +128,9 @@ impl World {
             Effect::Wait { delay_ms, .. } => Observation::Waited {
                 at: self.pass(*delay_ms),
             },
-            Effect::Check { .. } => {
+            Effect::Check { purpose, .. } => {
                 let look = if let Act::Look(look) = act { look } else { Look::Honest };
-                self.check(look)
+                self.check(look, *purpose == CheckPurpose::Baseline)
             }
             Effect::Restore { to, .. } => self.restore(*to, act == Act::Repair(Repair::Fails)),
         }
@@ -215,7 +219,7 @@ impl World {
         }
     }
 
-    fn check(&mut self, look: Look) -> Observation {
+    fn check(&mut self, look: Look, baseline: bool) -> Observation {
         let before = self.tree.sources();
         let mut seen = self.tree;
         if let Look::Flip(n) = look {
@@ -269,8 +273,7 @@ impl World {
         if look == Look::Survivor {
             run.survivors.push(survivor(false));
         }
-        let honest = matches!(look, Look::Honest | Look::WritesArtefact | Look::Unreadable);
-        self.witness(before, honest && run.exited() == Some(0));
+        self.witness(before, run.exited() == Some(0), matches!(look, Look::Flip(_)));
         let integrity = self.integrity.then(|| {
             let ids: Vec<String> = self.tree.members().into_iter().map(|(id, _)| id).collect();
             let digest = fingerprint(&ids);
@@ -282,18 +285,26 @@ impl World {
         });
         let at = self.pass(run.duration_ms);
         let reading = self.reading(look, members, report, announced, integrity);
+        if baseline {
+            let counted = |n: &u8| {
+                let of = |(id, status): &(String, MemberStatus)| {
+                    *id == name(*n) && matches!(status, MemberStatus::Passed | MemberStatus::Failed)
+                };
+                reading.members.iter().any(of)
+            };
+            self.ghosts.named = (0..TESTS).filter(counted).map(bit).sum();
+        }
         Observation::Checked { at, run, reading }
     }
 
     /// Notes what a run of the check really was.
-    fn witness(&mut self, judged: Tree, green: bool) {
-        let same = self.ghosts.judged == Some(judged);
-        self.ghosts.judged = Some(judged);
-        self.ghosts.greens = match (green, same) {
-            (false, _) => 0,
-            (true, true) => (self.ghosts.greens + 1).min(3),
-            (true, false) => 1,
-        };
+    fn witness(&mut self, judged: Tree, green: bool, lie: bool) {
+        if self.ghosts.judged != Some(judged) {
+            self.ghosts.judged = Some(judged);
+            (self.ghosts.greens, self.ghosts.lies) = (0, 0);
+        }
+        self.ghosts.greens = (self.ghosts.greens + u8::from(green)).min(3);
+        self.ghosts.lies = (self.ghosts.lies + u8::from(green && lie)).min(3);
     }
 
     fn reading(

@@ -8,6 +8,7 @@
 mod anchor;
 mod error;
 mod ledger;
+mod once;
 mod projection;
 mod signals;
 
@@ -30,6 +31,7 @@ use crate::{clock, lock};
 
 pub use error::RunError;
 use ledger::Ledger;
+pub use once::check_once;
 pub use projection::Profile;
 
 /// How long leftovers of an earlier life may take to end.
@@ -238,7 +240,15 @@ struct Life {
 impl Life {
     fn live(self, state: State, mut ledger: Ledger<'_>) -> Result<Finished, RunError> {
         let workdir = PathBuf::from(std::ffi::OsStr::new("")).join(self.workdir(&state));
-        let mut tree = Tree::open(&workdir, self.state_dir.path(), Options::default())?;
+        let mut tree = Tree::open(
+            &workdir,
+            self.state_dir.path(),
+            Options {
+                // Whoever ran before could write to the state directory.
+                load_cache: false,
+                ..Options::default()
+            },
+        )?;
         if let Some(t0) = state.facts.t0 {
             tree.pin(TreeId(t0.0))?;
         }

@@ -8,7 +8,7 @@ use engine::event::halt::HaltReason;
 use engine::event::run::SuspendCause;
 use engine::{Effect, State};
 use shell::paths::RunDir;
-use shell::record::{Fold, Record};
+use shell::record::{Fold, Place, Record};
 use shell::session::{Finished, Watch};
 
 use crate::app::Scene;
@@ -156,6 +156,29 @@ pub(crate) fn finished(
     Ok(Outcome::new(answer, text)
         .warning(finished.warnings.clone())
         .exiting(exit))
+}
+
+/// A run that is not continued: its halt once more, and why. Schedulers that resume without asking get the same code
+/// again.
+pub(crate) fn over(
+    command: &str,
+    scene: &Scene,
+    place: &Place,
+    success_exit: u8,
+    why: String,
+) -> Result<Outcome, Failure> {
+    let record = Record::read(place.run.clone())?;
+    let Some(state) = record.fold.state else {
+        return Err(Failure::workspace(why));
+    };
+    let as_finished = Finished {
+        run: place.run.clone(),
+        head: record.head,
+        events: record.fold.events,
+        warnings: vec![why],
+        state,
+    };
+    finished(command, scene, &as_finished, &place.workdir, success_exit)
 }
 
 /// Status and exit code of a run that has stopped.

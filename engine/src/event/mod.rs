@@ -71,6 +71,7 @@ macro_rules! events {
         #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
         #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
         #[serde(tag = "event")]
+        #[expect(clippy::large_enum_variant, reason = "a fact passes through once and is never kept in numbers")]
         pub enum Event { $(#[serde(rename = $label)] $name($name)),* }
 
         impl Event {

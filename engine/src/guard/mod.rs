@@ -207,6 +207,10 @@ pub fn gravest(report: &GuardReport) -> Option<&Finding> {
 }
 
 /// Lower is graver (SPEC 4.5).
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "only reasons that a guard names are ranked; all others are equally mild"
+)]
 const fn gravity(reason: HaltReason) -> u8 {
     match reason {
         HaltReason::CredentialScopeInvalid => 0,

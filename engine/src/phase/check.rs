@@ -136,6 +136,15 @@ impl Check {
         }
     }
 
+    /// The same turn, checked again on what a resumed run found in its place.
+    pub(crate) fn once_more(turn: Turn, last: &CheckEnded, seen: &TreeSeen) -> Self {
+        let check = Self {
+            attempt: last.attempt + 1,
+            ..Self::new(turn, CheckPurpose::Iteration)
+        };
+        check.seen_again(seen)
+    }
+
     /// The baseline defines t0 itself and has no turn to look at.
     pub(crate) fn before_check(&self) -> bool {
         self.stage == Stage::Ask && self.turn.iteration > 0

@@ -27,10 +27,11 @@ use core::fmt;
 pub use resample::Resample;
 pub use turn::{Judged, Objection, Turn};
 
-use crate::effect::Next;
+use crate::effect::{Effect, Next};
 use crate::event::Event;
 use crate::event::halt::HaltReason;
-use crate::event::id::PhaseName;
+use crate::event::id::{Digest, PhaseName};
+use crate::event::measurement::TreeSeen;
 use crate::event::run::Halted;
 use crate::facts::Facts;
 
@@ -119,9 +120,31 @@ impl Phase {
         }
     }
 
-    /// An agent's turn is about to be judged.
-    pub(crate) fn before_check(&self) -> bool {
-        matches!(self, Self::Check(room) if room.before_check())
+    /// An agent's turn is about to be judged, for the first time or once more.
+    pub(crate) fn before_check(&self, facts: &Facts) -> bool {
+        match self {
+            Self::Check(room) => room.before_check(),
+            Self::Ratchet(_) | Self::Progress(_) => matches!(self.next(facts), Next::Perform(Effect::Check { .. })),
+            Self::Open(_)
+            | Self::BuildContext(_)
+            | Self::Execute(_)
+            | Self::Guards(_)
+            | Self::Checkpoint(_)
+            | Self::Closed(_) => false,
+        }
+    }
+
+    /// What a resumed run makes of the tree that it finds before a check. A sample repeats a run on the
+    /// same tree: on another one the turn, or t0, is checked anew.
+    pub(crate) fn found(self, facts: &Facts, before: Digest, seen: &TreeSeen) -> Self {
+        match self {
+            Self::Check(room) => Self::Check(room.seen_again(seen)),
+            Self::Ratchet(_) | Self::Progress(_) if seen.tree == before => self,
+            Self::Ratchet(_) | Self::Progress(_) if facts.iteration == 0 => Self::Open(open::Open),
+            Self::Ratchet(room) => Self::Check(room.check_again(seen)),
+            Self::Progress(room) => Self::Check(room.check_again(seen)),
+            other => other,
+        }
     }
 
     /// The attempt whose effect was begun and not answered, if any.

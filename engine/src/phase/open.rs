@@ -26,7 +26,11 @@ impl Room for Open {
             Some((reason, cause, detail)) => halt(facts, reason, cause, detail),
             None if missing.is_some() => {
                 let (role, path) = missing.map(|p| (p.role.as_str(), p.path.text())).unwrap_or_default();
-                let cause = if role == "check" { "check_not_found" } else { "exec_not_found" };
+                let cause = if role == "check" {
+                    "check_not_found"
+                } else {
+                    "exec_not_found"
+                };
                 let detail = alloc::format!("the program {path} of the {role} command cannot be found or executed");
                 halt(facts, HaltReason::ExecutionFailure, cause, &detail)
             }

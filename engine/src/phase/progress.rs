@@ -9,6 +9,7 @@ use alloc::format;
 use alloc::rc::Rc;
 use alloc::string::String;
 
+use super::check::Check;
 use super::checkpoint::{Checkpoint, Converged, Ending};
 use super::{Illegal, Judged, Phase, Resample, Room, guards, halt};
 use crate::effect::{Effect, Next};
@@ -57,6 +58,11 @@ impl Progress {
             confirmation: Confirmation::None,
             sample: None,
         }
+    }
+
+    /// The turn is another one now: its check begins anew.
+    pub(crate) fn check_again(self, seen: &TreeSeen) -> Check {
+        Check::once_more(self.judged.turn, &self.judged.check, seen)
     }
 
     /// The history with this turn in it, and what the detectors say of it.
@@ -273,6 +279,10 @@ fn confirmed(judged: &GuardsJudged) -> Confirmation {
 }
 
 impl Progress {
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "whatever this room does not name does not belong here"
+    )]
     fn judge_or_sample(mut self, facts: &mut Facts, event: &Event) -> Result<Phase, Illegal> {
         match event {
             Event::CheckBegan(began)

@@ -9,6 +9,7 @@ use alloc::rc::Rc;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::check::Check;
 use super::progress::Progress;
 use super::{Illegal, Judged, Objection, Phase, Resample, Room, halt};
 use crate::effect::{Effect, Next};
@@ -16,7 +17,7 @@ use crate::event::Event;
 use crate::event::halt::HaltReason;
 use crate::event::id::{Digest, PhaseName};
 use crate::event::iteration::{CandidateAccepted, CandidateRejected, CheckPurpose, RejectCause, TreePurpose};
-use crate::event::measurement::ReportState;
+use crate::event::measurement::{ReportState, TreeSeen};
 use crate::event::policy::OnViolation;
 use crate::facts::{Accepted, Facts};
 use crate::members::{IdSet, Members, is_pseudo};
@@ -60,6 +61,11 @@ impl Ratchet {
             rechecked: false,
             rejected: false,
         }
+    }
+
+    /// The turn is another one now: its check begins anew.
+    pub(crate) fn check_again(self, seen: &TreeSeen) -> Check {
+        Check::once_more(self.judged.turn, &self.judged.check, seen)
     }
 
     fn decide(&self, facts: &Facts) -> Next {

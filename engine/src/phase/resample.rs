@@ -48,8 +48,8 @@ impl Resample {
     /// The confirming run of a green check, once it agreed.
     pub(crate) fn confirmation(&self) -> Option<&alloc::rc::Rc<CheckEnded>> {
         match &self.stage {
-            Stage::Agreed(check) if self.purpose == CheckPurpose::Confirmation => Some(check),
-            _ => None,
+            Stage::Agreed(check) => (self.purpose == CheckPurpose::Confirmation).then_some(check),
+            Stage::Ask | Stage::Running | Stage::Disagreed(_) | Stage::Failed(_) => None,
         }
     }
 

@@ -50,18 +50,21 @@ pub trait Store: Send + Sync {
     fn place(&self) -> String;
 }
 
-/// Names the file and the action in an error.
-pub(crate) fn about<T>(result: io::Result<T>, action: &'static str, file: &str) -> Result<T> {
+/// Names the action and the file (`""` is the folder itself) in an error.
+pub(crate) fn about<T>(store: &dyn Store, result: io::Result<T>, action: &'static str, name: &str) -> Result<T> {
     result.map_err(|source| Error::Io {
         action,
-        file: file.to_owned(),
+        file: match name {
+            "" => store.place(),
+            _ => format!("{}/{name}", store.place()),
+        },
         source,
     })
 }
 
 /// Reads a whole file into `buffer`, which is reused.
 pub(crate) fn read_whole(store: &dyn Store, name: &str, buffer: &mut Vec<u8>) -> Result<()> {
-    let length = about(store.len(name), "measure", name)?;
+    let length = about(store, store.len(name), "measure", name)?;
     let length = usize::try_from(length).unwrap_or(usize::MAX);
     if buffer.len() < length {
         buffer.try_reserve_exact(length - buffer.len()).map_err(|_| Error::Io {
@@ -71,7 +74,7 @@ pub(crate) fn read_whole(store: &dyn Store, name: &str, buffer: &mut Vec<u8>) ->
         })?;
     }
     buffer.resize(length, 0);
-    let got = about(store.read_at(name, 0, buffer), "read", name)?;
+    let got = about(store, store.read_at(name, 0, buffer), "read", name)?;
     buffer.truncate(got);
     Ok(())
 }
@@ -79,12 +82,17 @@ pub(crate) fn read_whole(store: &dyn Store, name: &str, buffer: &mut Vec<u8>) ->
 /// Creates a file of zeros; the caller syncs it.
 pub(crate) fn zero_filled(store: &dyn Store, name: &str, size_bytes: u64) -> Result<()> {
     const CHUNK: u64 = 256 << 10;
-    about(store.create(name), "create", name)?;
+    about(store, store.create(name), "create", name)?;
     let zeros = vec![0; size_bytes.min(CHUNK) as usize];
     let mut at = 0;
     while at < size_bytes {
         let step = (size_bytes - at).min(CHUNK);
-        about(store.write_at(name, at, &zeros[..step as usize]), "zero-fill", name)?;
+        about(
+            store,
+            store.write_at(name, at, &zeros[..step as usize]),
+            "zero-fill",
+            name,
+        )?;
         at += step;
     }
     Ok(())

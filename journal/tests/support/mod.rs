@@ -1,5 +1,5 @@
 //! What the tests of the journal share: events, stores, one small layout.
-#![allow(dead_code, unreachable_pub)]
+#![allow(dead_code, unreachable_pub, clippy::unwrap_used)]
 
 use std::sync::Arc;
 

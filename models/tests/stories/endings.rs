@@ -14,7 +14,7 @@ fn a_green_baseline_converges_at_iteration_0_without_the_agent() {
     let run = run(policy(|_| {}), project(7), Script::default());
     told(
         &run,
-        "open walk:baseline baseline#1 ->0 walk:after_check guards accept:same confirmation#1 ->0 progress checkpoint
+        "open walk:baseline baseline#1 ->0 walk:after_check guards accept:same confirmation#1 ->0 walk:after_check guards progress checkpoint
          halt success_condition_met check_passed",
     );
     ends(
@@ -32,7 +32,7 @@ fn a_red_start_turns_green_once_the_agent_has_fixed_what_was_wrong() {
         &run,
         &format!(
             "{RED}
-             1 context exec#1 ->0 walk:after_exec iteration#1 ->0 walk:after_check guards accept confirmation#1 ->0 progress checkpoint
+             1 context exec#1 ->0 walk:after_exec iteration#1 ->0 walk:after_check guards accept confirmation#1 ->0 walk:after_check guards progress checkpoint
              halt success_condition_met check_passed"
         ),
     );
@@ -57,7 +57,7 @@ fn a_slow_agent_accumulates_red_turns_that_break_nothing() {
         &run,
         &format!(
             "{RED}\n{}{}{}
-             4 context exec#1 ->0 walk:after_exec iteration#1 ->0 walk:after_check guards accept confirmation#1 ->0 progress checkpoint
+             4 context exec#1 ->0 walk:after_exec iteration#1 ->0 walk:after_check guards accept confirmation#1 ->0 walk:after_check guards progress checkpoint
              halt success_condition_met check_passed",
             turn(1),
             turn(2),
@@ -103,7 +103,7 @@ fn without_a_baseline_the_first_turn_comes_first() {
     told(
         &run,
         "open walk:baseline
-         1 context exec#1 ->0 walk:after_exec iteration#1 ->0 walk:after_check guards accept confirmation#1 ->0 progress checkpoint
+         1 context exec#1 ->0 walk:after_exec iteration#1 ->0 walk:after_check guards accept confirmation#1 ->0 walk:after_check guards progress checkpoint
          halt success_condition_met check_passed",
     );
 }

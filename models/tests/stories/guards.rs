@@ -199,6 +199,55 @@ fn a_process_that_cannot_be_ended_makes_the_verdict_unverified() {
 }
 
 #[test]
+fn the_guards_speak_once_more_after_the_confirming_run() {
+    for (look, reason, guard, words) in [
+        (
+            Look::WritesSurface,
+            R::MetricIntegrityViolation,
+            "check_mutation",
+            "while the check ran",
+        ),
+        (
+            Look::Survivor,
+            R::ObjectiveUnverified,
+            "leftover_processes",
+            "left behind by the check",
+        ),
+        (
+            Look::Stale,
+            R::MetricIntegrityViolation,
+            "artefact_consistency",
+            "older than the check",
+        ),
+    ] {
+        let script = Script::edits(&[Edit::Fix(2)]).looks(&[Look::Honest, Look::Honest, look]);
+        let run = run(policy(|_| {}), project(3), script);
+        told(
+            &run,
+            &format!(
+                "{RED}
+                 1 context exec#1 ->0 walk:after_exec iteration#1 ->0 walk:after_check guards accept confirmation#1 ->0 walk:after_check guards!{guard}
+                 halt {reason} guard"
+            ),
+        );
+        ends(&run, reason, "guard", words);
+    }
+}
+
+#[test]
+fn a_test_hidden_behind_a_collection_crash_is_still_missed() {
+    // Nothing passes at the start, so that the crash breaks nothing and is accepted.
+    let hide = Edit::Set(Tree {
+        skipped: 3,
+        right: 4,
+        ..Tree::default()
+    });
+    let script = Script::edits(&[hide, Edit::Nothing]).looks(&[Look::Honest, Look::Crash]);
+    let run = run(policy(|_| {}), project(0), script);
+    ends(&run, R::MetricIntegrityViolation, "guard", "was failed, is skipped");
+}
+
+#[test]
 fn a_lost_workdir_halts_as_such() {
     let script = Script {
         walks: vec![Walk::Fine, Walk::Fine, Walk::Lost],

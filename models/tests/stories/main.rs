@@ -11,6 +11,7 @@ use engine::event::halt::HaltReason;
 use engine::event::policy::{Command, Policy};
 use models::drive::{Ended, Run};
 use models::project::Tree;
+use models::reference;
 use models::script::{Script, halt, transcript};
 use models::world::World;
 
@@ -47,12 +48,27 @@ fn run(policy: Policy, world: World, mut script: Script) -> Run {
 fn go_on(run: &mut Run, script: &mut Script) {
     for _ in 0..50 {
         match run.live(script) {
-            Ok(Ended::Halted(_)) => return,
+            Ok(Ended::Halted(_)) => return agreed(run),
             Ok(Ended::Suspended | Ended::Crashed) => {}
             Err(broken) => panic!("{broken}\n{}", transcript(&run.journal)),
         }
     }
     panic!("fifty lives and no end:\n{}", transcript(&run.journal));
+}
+
+/// Every decision can be derived again, and the second opinion agrees.
+fn agreed(run: &Run) {
+    if let Err(divergence) = engine::rederive(&run.journal) {
+        panic!("{divergence}\n{}", transcript(&run.journal));
+    }
+    let lines: Vec<serde_json::Value> = run
+        .journal
+        .iter()
+        .map(|event| serde_json::to_value(event).unwrap())
+        .collect();
+    if let Err(refusal) = reference::accept(&lines) {
+        panic!("{refusal}\n{}", transcript(&run.journal));
+    }
 }
 
 /// The transcript, compared line by line without regard to indentation.

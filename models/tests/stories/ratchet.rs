@@ -22,7 +22,7 @@ fn a_regression_is_rechecked_put_back_and_told() {
         &format!(
             "{RED}
              1 context exec#1 ->0 walk:after_exec iteration#1 ->1 walk:after_check guards recheck#1 ->1 reject:regressed {BACK} progress checkpoint
-             2 context exec#1 ->0 walk:after_exec iteration#1 ->0 walk:after_check guards accept confirmation#1 ->0 progress checkpoint
+             2 context exec#1 ->0 walk:after_exec iteration#1 ->0 walk:after_check guards accept confirmation#1 ->0 walk:after_check guards progress checkpoint
              halt success_condition_met check_passed"
         ),
     );
@@ -78,7 +78,7 @@ fn a_test_that_vanishes_from_a_red_run_is_a_regression() {
         &format!(
             "{RED}
              1 context exec#1 ->0 walk:after_exec iteration#1 ->2 walk:after_check guards recheck#1 ->2 reject:regressed {BACK} progress checkpoint
-             2 context exec#1 ->0 walk:after_exec iteration#1 ->0 walk:after_check guards accept confirmation#1 ->0 progress checkpoint
+             2 context exec#1 ->0 walk:after_exec iteration#1 ->0 walk:after_check guards accept confirmation#1 ->0 walk:after_check guards progress checkpoint
              halt success_condition_met check_passed"
         ),
     );

@@ -6,21 +6,26 @@
 //! ```
 //!
 //! A verdict can be replayed; the way to it cannot. Nothing is executed before the journal has verified. Start with
-//! [`replay()`]; [`check_once`] is how the check is run.
+//! [`replay()`]; how the check is run is the business of [`crate::session::check_once`].
 
-mod check;
 mod error;
 
-use engine::State;
+use std::path::Path;
+
 use engine::event::id::Digest;
+use engine::event::measurement::{CommandRun, StopCause};
+use engine::{Reading, State};
 use journal::VerifyOptions;
 
 use crate::lock;
 use crate::record::{Audit, Judged, Place, Record, audit};
+use crate::session::RunError;
 use crate::tree::{Options, Tree, TreeId};
 
-pub use check::{Checked, Surroundings, check_once};
 pub use error::ReplayError;
+
+/// Runs the check of a contract once in a directory and reads it, as a run would.
+pub type RunCheck<'a> = &'a mut dyn FnMut(&Path, &State) -> Result<(CommandRun, Reading), RunError>;
 
 /// Two values that should be the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +88,7 @@ impl Replayed {
 pub fn replay(
     place: &Place,
     options: &VerifyOptions,
-    with: &Surroundings,
+    run_check: RunCheck<'_>,
 ) -> Result<(Audit, Replayed), ReplayError> {
     // The store is shared with a run at work, which must not find its half-written files cleared away.
     let _held = lock::acquire(&place.state, place.run.id())?;
@@ -95,9 +100,9 @@ pub fn replay(
     let (Some(judged), Some(state)) = (record.fold.judged, record.fold.state) else {
         return Err(ReplayError::NothingToReplay);
     };
-    let Checked { run, reading, signal } = in_fresh_copy(place, &judged, &state, with)?;
-    if signal != 0 {
-        return Err(ReplayError::Interrupted { signal });
+    let (run, reading) = in_fresh_copy(place, &judged, &state, run_check)?;
+    if run.stop == StopCause::Cancelled {
+        return Err(ReplayError::Interrupted);
     }
     let measured = &judged.check.measurement;
     let replayed = Replayed {
@@ -127,8 +132,8 @@ fn in_fresh_copy(
     place: &Place,
     judged: &Judged,
     state: &State,
-    with: &Surroundings,
-) -> Result<Checked, ReplayError> {
+    run_check: RunCheck<'_>,
+) -> Result<(CommandRun, Reading), ReplayError> {
     let tree = Tree::open(&place.workdir, place.state.path(), Options::default())?;
     // Away from the workdir: a copy beneath it would still find the project's own files above itself.
     let scratch = tempfile::Builder::new()
@@ -137,7 +142,5 @@ fn in_fresh_copy(
         .map_err(|error| ReplayError::Scratch { error })?;
     let copy = scratch.path().join("tree");
     tree.materialise(TreeId(judged.tree.0), &copy)?;
-    let shelf = scratch.path().join("shelf");
-    std::fs::create_dir(&shelf).map_err(|error| ReplayError::Scratch { error })?;
-    Ok(check_once(&copy, &shelf, state, with)?)
+    Ok(run_check(&copy, state)?)
 }

@@ -86,7 +86,9 @@ impl RealWorld {
         let mut files: Vec<PathBuf> = vec![self.run.receipt(), self.run.state_file()];
         files.push(self.workdir.join(crate::paths::STATE_DIR).join("LOCK"));
         if let Ok(entries) = fs::read_dir(self.run.journal()) {
-            files.extend(entries.flatten().map(|entry| entry.path()));
+            // The spare segment is filled by the journal's own thread while the agent works.
+            let lasting = |path: &PathBuf| path.extension() != Some(OsStr::new("prep"));
+            files.extend(entries.flatten().map(|entry| entry.path()).filter(lasting));
         }
         files.push(self.run.journal());
         let look = |path: &Path| {
@@ -181,8 +183,10 @@ mod tests {
 
     #[test]
     fn a_missing_program_has_no_digest() {
-        let mut policy = Policy::default();
-        policy.exec = Command::shell("no-such-program-here --now");
+        let mut policy = Policy {
+            exec: Command::shell("no-such-program-here --now"),
+            ..Policy::default()
+        };
         policy.oracle.check = Command { words: ["sh".into(), "-c".into()].into(), shell: false };
         let env = [("PATH".into(), "/usr/bin:/bin".into())];
         let found = resolve_programs(&policy, Path::new("/"), &env);

@@ -1,0 +1,226 @@
+//! Receipts and proofs: the journal in the hands of people and other languages.
+#![allow(clippy::unwrap_used)]
+
+#[path = "support/mod.rs"]
+mod support;
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use engine::event::id::Digest;
+use journal::{Error, Journal, Keys, MemoryStore, OpenOptions, ReceiptWriter, proof, receipt};
+use support::{SMALL, contents, event, events, reader};
+
+fn journal(count: u64) -> MemoryStore {
+    let store = MemoryStore::default();
+    let mut writer = Journal::create_in(Arc::new(store.clone()), "run-1", SMALL).unwrap();
+    for i in 0..count {
+        writer.append(&event(i)).unwrap();
+        if i % 3 == 0 {
+            writer.commit().unwrap();
+        }
+    }
+    writer.commit().unwrap();
+    drop(writer);
+    store
+}
+
+fn file(scratch: &tempfile::TempDir) -> std::path::PathBuf {
+    scratch.path().join("receipt.jsonl")
+}
+
+fn open(path: &Path) -> std::io::BufReader<fs::File> {
+    std::io::BufReader::new(fs::File::open(path).unwrap())
+}
+
+#[test]
+fn a_line_is_written_when_its_event_is_durable_and_not_before() {
+    let scratch = tempfile::tempdir().unwrap();
+    let path = file(&scratch);
+    let store = MemoryStore::default();
+    let mut writer = Journal::create_in(Arc::new(store.clone()), "run-1", SMALL).unwrap();
+    writer.attach_receipt(ReceiptWriter::create(&path).unwrap());
+    writer.append(&event(0)).unwrap();
+    assert_eq!(fs::read_to_string(&path).unwrap(), "");
+    writer.commit().unwrap();
+    let text = fs::read_to_string(&path).unwrap();
+    assert!(
+        text.starts_with(r#"{"seq":0,"event":{"event":"retry_scheduled","#),
+        "{text}"
+    );
+    for i in 1..20 {
+        writer.append(&event(i)).unwrap();
+    }
+    writer.commit().unwrap();
+    assert_eq!(writer.receipt_error(), None);
+    assert_eq!(receipt::check(&reader(&store).unwrap(), &path).unwrap(), writer.head());
+}
+
+#[test]
+fn the_lines_alone_give_back_every_leaf_and_the_whole_journal() {
+    let scratch = tempfile::tempdir().unwrap();
+    let path = file(&scratch);
+    let store = journal(40);
+    let read = reader(&store).unwrap();
+    receipt::rebuild(&read, &path).unwrap();
+    assert_eq!(receipt::leaves(open(&path)).unwrap(), read.leaves().unwrap());
+    let copy = MemoryStore::default();
+    let head = receipt::import(open(&path), Arc::new(copy.clone()), "run-1", SMALL).unwrap();
+    assert_eq!(head, read.head().unwrap());
+    assert_eq!(reader(&copy).unwrap().leaves().unwrap(), read.leaves().unwrap());
+    assert_eq!(contents(&copy).unwrap(), events(40));
+}
+
+#[test]
+fn a_receipt_whose_lines_do_not_follow_each_other_is_refused_without_the_journal() {
+    let scratch = tempfile::tempdir().unwrap();
+    let path = file(&scratch);
+    receipt::rebuild(&reader(&journal(9)).unwrap(), &path).unwrap();
+    let text = fs::read_to_string(&path).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let refused = |text: String, at: u64| match receipt::leaves(text.as_bytes()) {
+        Err(Error::Receipt { line, .. }) => assert_eq!(line, at, "{text}"),
+        other => panic!("{other:?}"),
+    };
+    refused(text.replacen(r#""delay_ms":21"#, r#""delay_ms":22"#, 1), 4);
+    refused(text.replacen(r#""payload":""#, r#""payload":"0"#, 1), 1);
+    refused([lines[0], lines[2]].join("\n"), 2);
+    refused([lines[1], lines[0]].join("\n"), 1);
+    refused(
+        text.replacen(r#""iteration":0,"attempt":1"#, r#""attempt":1,"iteration":0"#, 1),
+        1,
+    );
+    // A payload digest that is not that of the event, with a leaf that fits it.
+    let line = receipt::Line::parse(lines[0]).unwrap();
+    let (_, mut link) = line.link().unwrap();
+    link.payload = Digest([4; 32]);
+    let forged = lines[0]
+        .replace(&line.payload.hex(), &link.payload.hex())
+        .replace(&line.leaf.hex(), &link.leaf(&Digest::ZERO).hex());
+    refused(forged, 1);
+}
+
+#[test]
+fn a_receipt_that_lags_or_leads_is_mended_on_resume() {
+    let scratch = tempfile::tempdir().unwrap();
+    let path = file(&scratch);
+    let store = journal(9);
+    receipt::rebuild(&reader(&store).unwrap(), &path).unwrap();
+    let whole = fs::read_to_string(&path).unwrap();
+    let lagging = whole[..whole.len() - 40].to_owned();
+    let leading = format!("{whole}{}", whole.lines().next().unwrap());
+    for broken in [lagging, leading, String::new(), "garbage\n".to_owned()] {
+        fs::write(&path, broken).unwrap();
+        let resumed = ReceiptWriter::resume(&reader(&store).unwrap(), &path).unwrap();
+        drop(resumed);
+        assert_eq!(fs::read_to_string(&path).unwrap(), whole);
+    }
+    let (mut writer, _) = Journal::open_write_in(Arc::new(store.clone()), &OpenOptions::default()).unwrap();
+    writer.attach_receipt(ReceiptWriter::resume(&reader(&store).unwrap(), &path).unwrap());
+    writer.append(&event(9)).unwrap();
+    writer.commit().unwrap();
+    receipt::check(&reader(&store).unwrap(), &path).unwrap();
+}
+
+#[test]
+fn a_receipt_that_cannot_be_written_never_stops_the_journal() {
+    let store = MemoryStore::default();
+    let mut writer = Journal::create_in(Arc::new(store), "run-1", SMALL).unwrap();
+    writer.attach_receipt(ReceiptWriter::create(Path::new("/dev/full")).unwrap());
+    writer.append(&event(0)).unwrap();
+    assert_eq!(writer.commit().unwrap().seq, Some(0));
+    assert!(writer.receipt_error().is_some_and(|why| why.contains("No space left")));
+    writer.append(&event(1)).unwrap();
+    assert_eq!(writer.commit().unwrap().seq, Some(1));
+}
+
+#[test]
+fn every_event_is_proven_alone_and_a_changed_proof_is_refused() {
+    let store = journal(21);
+    let keys = Keys::from_seed(&[1; 32]);
+    let (mut writer, _) = Journal::open_write_in(Arc::new(store.clone()), &OpenOptions::default()).unwrap();
+    writer.seal(Digest([5; 32]), Some(&keys)).unwrap();
+    writer.append(&event(21)).unwrap();
+    writer.commit().unwrap();
+    let read = reader(&store).unwrap();
+    for seq in 0..21 {
+        let text = proof::prove(&read, seq).unwrap().text().unwrap();
+        let proven = proof::check(&text, Some(&keys.public())).unwrap();
+        assert_eq!((proven.seq, proven.event, proven.size), (seq, event(seq), 21));
+        assert!(proven.checkpoint.is_some_and(|(_, signed)| signed));
+        assert!(proof::check(&text, Some(&Keys::from_seed(&[2; 32]).public())).is_err());
+    }
+    // After the checkpoint there is a root, and nobody who signed it.
+    let text = proof::prove(&read, 21).unwrap().text().unwrap();
+    assert_eq!(proof::check(&text, None).unwrap().size, 22);
+    assert!(proof::check(&text, Some(&keys.public())).is_err());
+    assert!(matches!(
+        proof::prove(&read, 22),
+        Err(Error::NoSuchEvent { seq: 22, size: 22 })
+    ));
+
+    let text = proof::prove(&read, 4).unwrap().text().unwrap();
+    for at in 0..text.len() - 1 {
+        for flip in [1, 4] {
+            let mut bytes = text.clone().into_bytes();
+            bytes[at] ^= flip;
+            if let Ok(changed) = String::from_utf8(bytes) {
+                assert!(
+                    proof::check(&changed, Some(&keys.public())).is_err(),
+                    "byte {at}: {changed}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_proof_from_a_hundred_thousand_events_is_at_most_a_kilobyte_and_a_half_longer_than_its_event() {
+    let store = MemoryStore::default();
+    let mut writer = Journal::create_in(Arc::new(store.clone()), &"r".repeat(40), journal::Layout::default()).unwrap();
+    let small = event(0);
+    for i in 0..100_000_u64 {
+        writer.append(&small).unwrap();
+        if i % 5_000 == 4_999 {
+            writer.commit().unwrap();
+        }
+    }
+    writer.seal(Digest([5; 32]), Some(&Keys::from_seed(&[1; 32]))).unwrap();
+    drop(writer);
+    let proof = proof::prove(&reader(&store).unwrap(), 70_001).unwrap();
+    let text = proof.text().unwrap();
+    let beside = text.len() - proof.event.get().len();
+    assert!(beside <= 1_536, "{beside} bytes");
+    proof::check(&text, Some(&Keys::from_seed(&[1; 32]).public())).unwrap();
+}
+
+/// Needs `python3` with the package `blake3`; where that is missing, there is nothing to ask.
+#[test]
+fn a_verifier_that_shares_no_code_accepts_the_proof_and_refuses_an_altered_one() {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/verify_proof.py");
+    let python = std::env::var_os("PYTHON").unwrap_or_else(|| "python3".into());
+    let run = |arguments: &[&std::ffi::OsStr]| {
+        let output = std::process::Command::new(&python).args(arguments).output();
+        output.is_ok_and(|output| output.status.success())
+    };
+    if !run(&["-c".as_ref(), "import blake3".as_ref()]) {
+        return;
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    let path = scratch.path().join("proof.json");
+    let store = journal(37);
+    for seq in [0, 17, 36] {
+        let text = proof::prove(&reader(&store).unwrap(), seq).unwrap().text().unwrap();
+        fs::write(&path, &text).unwrap();
+        assert!(run(&[script.as_os_str(), path.as_os_str()]), "event {seq}");
+        for (from, to) in [
+            (r#""iteration":"#, r#""iteration":1"#),
+            (r#""previous":""#, r#""previous":"0"#),
+            (r#""flags":1"#, r#""flags":0"#),
+        ] {
+            fs::write(&path, text.replacen(from, to, 1)).unwrap();
+            assert!(!run(&[script.as_os_str(), path.as_os_str()]), "event {seq}, {to}");
+        }
+    }
+}

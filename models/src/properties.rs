@@ -1,0 +1,148 @@
+//! What must hold at every step of every run, stated over what the world really did.
+
+use std::collections::BTreeMap;
+
+use engine::event::Event;
+use engine::event::halt::HaltReason;
+use engine::{Effect, Next, Phase, State};
+
+use crate::project::Tree;
+use crate::world::{Runner, World};
+
+/// A property that a step broke, in one sentence.
+pub type Violated = &'static str;
+
+/// Checks one event: the state before it, the state after it, the world it happened in.
+pub fn step(before: &State, event: &Event, after: &State, world: &World) -> Result<(), Violated> {
+    match event {
+        Event::Halted(halted) if halted.reason == HaltReason::SuccessConditionMet => success(after, world)?,
+        Event::CandidateAccepted(_) => acceptance(before, after, world)?,
+        Event::ContextBuilt(built) if built.iteration != before.facts.iteration + 1 => {
+            return Err("iterations are numbered without a hole or a double");
+        }
+        _ => {}
+    }
+    if after.facts.iteration > after.facts.bounds.max_iterations {
+        return Err("no iteration begins beyond the cap");
+    }
+    Ok(())
+}
+
+/// A green verdict speaks of a tree that really is green, judged by guards that really held.
+fn success(after: &State, world: &World) -> Result<(), Violated> {
+    let ghosts = &world.ghosts;
+    let Some(accepted) = &after.facts.accepted else {
+        return Err("a converged run has an accepted tree");
+    };
+    let tree = Tree::of(accepted.tree).map(Tree::sources);
+    if tree != ghosts.judged {
+        return Err("the converged tree is the one that the check judged last");
+    }
+    let needed = 1 + u8::from(after.facts.policy().guards.confirm);
+    if ghosts.greens < needed {
+        return Err("the check was green on the converged tree, as often as the contract wants");
+    }
+    if world.moved_ref || world.edited_hook {
+        return Err("nothing converges after a ref was moved or a hook was edited");
+    }
+    if ghosts.touched || ghosts.stray {
+        return Err("nothing converges while the state was touched or something still runs");
+    }
+    let tree = tree.unwrap_or_default();
+    if tree.watched != 0 {
+        return Err("the watched surface of a converged tree is the one of the start");
+    }
+    // A check that lies in the same way every time cannot be told from the truth, and where only failures
+    // are named nobody can see that a test is gone.
+    let fooled = ghosts.lies >= needed || world.runner != Runner::Known;
+    if !fooled && !tree.keeps(ghosts.named) {
+        return Err("the converged tree really passes every test that the start named");
+    }
+    Ok(())
+}
+
+fn acceptance(before: &State, after: &State, world: &World) -> Result<(), Violated> {
+    let (old, new) = (&before.facts.accepted, &after.facts.accepted);
+    let Some(new) = new else {
+        return Err("an acceptance leaves an accepted tree");
+    };
+    if let Some(old) = old
+        && !old.passing.minus(&new.passing).is_empty()
+    {
+        return Err("the accepted passing set never loses a member");
+    }
+    let fooled = Tree::of(new.tree).is_none_or(|tree| tree.sources().watched != 0);
+    if fooled || world.moved_ref || world.edited_hook || world.ghosts.touched || world.ghosts.stray {
+        return Err("nothing that violates a guard is accepted");
+    }
+    Ok(())
+}
+
+/// A closed run takes no fact but those that may follow an end.
+pub fn finality(state: &State, specimens: &BTreeMap<u16, Event>) -> Result<(), Violated> {
+    let Phase::Closed(_) = state.phase else { return Ok(()) };
+    if state.next() != Next::Stop {
+        return Err("a closed run asks for nothing");
+    }
+    for event in specimens.values() {
+        let may = match event {
+            Event::Resumed(_) => state.resumable().is_ok(),
+            Event::Amended(_) | Event::Acked(_) | Event::Settled(_) => true,
+            _ => false,
+        };
+        if state.clone().apply(event).is_ok() != may {
+            return Err("a halt is final, and resumed exactly when its reason allows that");
+        }
+    }
+    Ok(())
+}
+
+/// What is left of lives, of looks after a resume, of iterations, of rooms, of the steps in a room.
+pub type Rank = (u32, u32, u32, u32, u32);
+
+/// A measure that falls with every step, so that every run ends. `lives` counts what is left of deaths and stops.
+pub fn rank(state: &State, pending: Option<&Effect>, lives: u32) -> Rank {
+    let facts = &state.facts;
+    let left = facts.bounds.max_iterations.saturating_sub(facts.iteration);
+    let attempts = |attempt: u32| 100_u32.saturating_sub(attempt) * 10;
+    let steps = match (state.next(), pending) {
+        (Next::Perform(Effect::ObserveTree { purpose, .. }), _) => {
+            if purpose == engine::event::iteration::TreePurpose::Resume {
+                9_000
+            } else {
+                6
+            }
+        }
+        (Next::Perform(Effect::Execute { attempt, .. }), _) => 1_000 + attempts(attempt) + 8,
+        (Next::Perform(Effect::Wait { attempt, .. }), _) => 1_000 + attempts(attempt) + 9,
+        (Next::Perform(Effect::Check { attempt, .. }), _) => 4_000 + attempts(attempt) + 8,
+        (Next::Perform(Effect::Restore { attempt, .. }), _) => 1_000 + attempts(attempt) + 8,
+        (Next::Perform(Effect::BuildContext(_)), _) => 6,
+        (Next::Await, Some(Effect::Check { attempt, .. })) => 4_000 + attempts(*attempt) + 7,
+        (Next::Await, Some(Effect::Execute { attempt, .. } | Effect::Restore { attempt, .. })) => {
+            1_000 + attempts(*attempt) + 7
+        }
+        (Next::Await, _) => 0,
+        (Next::Record(Event::RetryScheduled(retry)), _) => 1_000 + attempts(retry.attempt - 1) + 4,
+        (Next::Record(Event::CandidateRejected(_)), _) => 2_500,
+        (Next::Record(Event::Halted(_)), _) => 1,
+        (Next::Record(Event::GuardsJudged(_)), _) => 5,
+        (Next::Record(_), _) => 4,
+        (Next::Stop, _) => 0,
+    };
+    // Leaving BuildContext begins the next iteration.
+    let (turns, room) = match &state.phase {
+        Phase::Open(_) => (left + 1, 9),
+        Phase::BuildContext(_) => (left, 0),
+        Phase::Execute(_) => (left, 8),
+        Phase::Check(_) => (left, 7),
+        Phase::Guards(_) => (left, 6),
+        Phase::Ratchet(_) => (left, 5),
+        Phase::Progress(_) => (left, 4),
+        Phase::Checkpoint(_) => (left, 3),
+        Phase::Closed(_) => (0, 0),
+    };
+    // Until a resumed run has looked again it may have to go back to the check of the turn at hand, or to t0.
+    let looks = u32::from(facts.revalidate && facts.halted.is_none());
+    (lives, looks, turns, room, steps)
+}

@@ -1,0 +1,180 @@
+//! Whole runs from seeds, with agents that cheat, checks that lie, restores that fail and governors that
+//! die: every journal holds, can be derived again, and is accepted by the second opinion.
+
+use std::collections::BTreeMap;
+
+use engine::event::Event;
+use models::reference;
+use models::script::transcript;
+use models::sim::{Dice, simulate};
+use serde_json::Value;
+
+const SEEDS: u64 = 20_000;
+
+fn lines(journal: &[Event]) -> Vec<Value> {
+    journal
+        .iter()
+        .map(|event| serde_json::to_value(event).unwrap())
+        .collect()
+}
+
+#[derive(Default)]
+struct Tally {
+    reasons: BTreeMap<&'static str, u32>,
+    lives: u32,
+    events: usize,
+}
+
+fn tally(seeds: std::ops::Range<u64>) -> Tally {
+    let mut tally = Tally::default();
+    for seed in seeds {
+        let simulated = simulate(seed).unwrap_or_else(|fault| panic!("seed {seed}: {fault}"));
+        let journal = &simulated.run.journal;
+        if let Err(divergence) = engine::rederive(journal) {
+            panic!("seed {seed}: {divergence}\n{}", transcript(journal));
+        }
+        if let Err(refusal) = reference::accept(&lines(journal)) {
+            panic!("seed {seed}: {refusal}\n{}", transcript(journal));
+        }
+        let reason = simulated.reason.map_or("none", |reason| reason.label());
+        *tally.reasons.entry(reason).or_default() += 1;
+        tally.lives += simulated.lives;
+        tally.events += journal.len();
+    }
+    tally
+}
+
+#[test]
+fn twenty_thousand_runs_hold_and_are_accepted_twice() {
+    let half = SEEDS / 2;
+    let mut total = Tally::default();
+    std::thread::scope(|scope| {
+        let halves = [0..half, half..SEEDS].map(|seeds| scope.spawn(|| tally(seeds)));
+        for part in halves.map(|half| half.join().unwrap_or_else(|why| std::panic::resume_unwind(why))) {
+            for (reason, count) in part.reasons {
+                *total.reasons.entry(reason).or_default() += count;
+            }
+            total.lives += part.lives;
+            total.events += part.events;
+        }
+    });
+    let Tally { reasons, lives, events } = total;
+    println!("{lives} lives, {events} events, {reasons:?}");
+    for reason in [
+        "success_condition_met",
+        "blocked_path_modified",
+        "check_flaky",
+        "max_iterations_reached",
+    ] {
+        assert!(
+            reasons.get(reason).is_some_and(|n| *n > 100),
+            "{reason} is rare: {reasons:?}"
+        );
+    }
+    assert!(lives > 30_000, "governors die often enough: {lives} lives");
+}
+
+#[test]
+fn a_seed_is_one_run() {
+    for seed in 0..200 {
+        let (one, other) = (simulate(seed).unwrap(), simulate(seed).unwrap());
+        assert_eq!(one.run.journal, other.run.journal, "seed {seed}");
+    }
+}
+
+/// What a forger may do to a journal without anybody but the hash chain noticing: leave out or move that a
+/// governor died, was stopped or was resumed, that a person spoke, a halt that was followed by a resume, or
+/// the end. Each leaves the journal of another run that is just as legal.
+fn harmless(kind: &str, journal: &[Event], at: usize) -> bool {
+    let of_life = |event: &Event| {
+        matches!(
+            event.name(),
+            "suspended" | "resumed" | "amended" | "acked" | "interrupted"
+        )
+    };
+    let next = journal.get(at + 1);
+    let followed = next.is_some_and(of_life);
+    let halt = journal[at].name() == "halted" && followed;
+    of_life(&journal[at]) || halt || (kind == "drop" && next.is_none()) || (kind == "swap" && followed)
+}
+
+#[test]
+fn journals_that_were_tampered_with_are_refused() {
+    let mut dice = Dice::new(7);
+    let (mut mutants, mut by_reference) = (0_u32, 0_u32);
+    for seed in 0..3_000 {
+        let journal = simulate(seed).unwrap().run.journal;
+        if journal.len() < 4 {
+            continue;
+        }
+        let at = usize::try_from(1 + dice.below(journal.len() as u64 - 2)).unwrap();
+        let kind = ["drop", "swap", "double"][usize::try_from(dice.below(3)).unwrap()];
+        let mut mutant = journal.clone();
+        match kind {
+            "drop" => drop(mutant.remove(at)),
+            "swap" => mutant.swap(at, at + 1),
+            _ => mutant.insert(at, journal[at].clone()),
+        }
+        if mutant == journal || harmless(kind, &journal, at) {
+            continue;
+        }
+        mutants += 1;
+        let second = reference::accept(&lines(&mutant)).is_err();
+        by_reference += u32::from(second);
+        let engine = engine::rederive(&mutant).is_err();
+        assert!(
+            second || engine,
+            "seed {seed}: {kind} at {at} goes unnoticed\n{}",
+            transcript(&mutant)
+        );
+    }
+    println!("{mutants} mutants, {by_reference} refused by the second opinion alone");
+    assert!(mutants > 1_500);
+    assert!(by_reference * 100 >= mutants * 98, "{by_reference} of {mutants}");
+}
+
+#[test]
+fn a_decision_that_was_rewritten_is_refused() {
+    let mut rewritten = 0_u32;
+    for seed in 0..400 {
+        let journal = simulate(seed).unwrap().run.journal;
+        for (at, event) in journal.iter().enumerate() {
+            let mut forged = event.clone();
+            match &mut forged {
+                Event::Halted(halted) if halted.reason != engine::event::halt::HaltReason::SuccessConditionMet => {
+                    halted.reason = engine::event::halt::HaltReason::SuccessConditionMet;
+                }
+                Event::GuardsJudged(judged) if !judged.report.findings.is_empty() => judged.report.findings.clear(),
+                Event::CandidateAccepted(accepted) => accepted.passing += 1,
+                Event::Checkpointed(done) => done.failing += 1,
+                Event::ProgressJudged(judged) => judged.stalled += 1,
+                _ => continue,
+            }
+            let mut mutant = journal.clone();
+            mutant[at] = forged;
+            let divergence = engine::rederive(&mutant).expect_err("a rewritten decision differs from what was due");
+            assert_eq!(divergence.index(), at, "seed {seed}");
+            rewritten += 1;
+        }
+    }
+    assert!(rewritten > 1_000, "{rewritten}");
+}
+
+#[test]
+fn a_success_that_nothing_earned_is_refused_by_both() {
+    for seed in 0..2_000 {
+        let mut journal = simulate(seed).unwrap().run.journal;
+        let Some(Event::Halted(halted)) = journal.last_mut() else {
+            continue;
+        };
+        if halted.reason == engine::event::halt::HaltReason::SuccessConditionMet {
+            continue;
+        }
+        halted.reason = engine::event::halt::HaltReason::SuccessConditionMet;
+        assert!(engine::State::fold(&journal).is_err(), "seed {seed}: by type");
+        assert!(
+            reference::accept(&lines(&journal)).is_err(),
+            "seed {seed}: by the second opinion"
+        );
+    }
+}
