@@ -4,5 +4,14 @@
 #![allow(clippy::unwrap_used)]
 
 mod e2e {
+    mod cli_contract;
+    mod cli_demo;
+    mod cli_record;
+    mod cli_replay;
+    mod cli_run;
     mod process;
+}
+
+mod support {
+    pub(crate) mod cli;
 }
