@@ -94,6 +94,10 @@ fn path_cause(error: &PathError) -> &'static str {
     match error {
         PathError::BadRunId { .. } => "run_id_invalid",
         PathError::RunExists { .. } => "run_id_used",
+        PathError::Io {
+            doing: "find the workdir", ..
+        }
+        | PathError::NotADirectory { .. } => "workdir_invalid",
         PathError::SymbolicLink { .. } | PathError::ForeignOwner { .. } => "state_directory_invalid",
         _ => "",
     }
