@@ -3,6 +3,14 @@
 // A helper that fails fails its test.
 #![allow(clippy::unwrap_used)]
 
+mod conformance {
+    mod architecture;
+    mod golden;
+    mod house;
+    mod matrix;
+    mod spec;
+}
+
 mod e2e {
     mod cli_contract;
     mod cli_demo;

@@ -209,6 +209,19 @@ pub fn help_tree() -> Vec<(String, String)> {
     tree
 }
 
+/// Name, purpose and exits of every command, for the table of the contract.
+pub fn command_table() -> Vec<[String; 3]> {
+    let cli = Cli::command();
+    let about = |name: &str| {
+        let command = cli.find_subcommand(name).and_then(clap::Command::get_about);
+        command.map(ToString::to_string).unwrap_or_default()
+    };
+    COMMANDS
+        .iter()
+        .map(|row| [row.name.to_owned(), about(row.name), row.exits.to_owned()])
+        .collect()
+}
+
 fn gather(command: &mut clap::Command, path: &str, tree: &mut Vec<(String, String)>) {
     for sub in command.get_subcommands_mut().filter(|sub| sub.get_name() != "help") {
         let path = format!("{path} {}", sub.get_name());

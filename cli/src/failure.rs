@@ -95,7 +95,8 @@ fn path_cause(error: &PathError) -> &'static str {
         PathError::BadRunId { .. } => "run_id_invalid",
         PathError::RunExists { .. } => "run_id_used",
         PathError::Io {
-            doing: "find the workdir", ..
+            doing: "find the workdir",
+            ..
         }
         | PathError::NotADirectory { .. } => "workdir_invalid",
         PathError::SymbolicLink { .. } | PathError::ForeignOwner { .. } => "state_directory_invalid",
@@ -157,6 +158,8 @@ impl From<ReplayError> for Failure {
             ReplayError::Record(error) => error.into(),
             ReplayError::Lock(error) => error.into(),
             ReplayError::Run(error) => error.into(),
+            // Nothing is wrong with the run.
+            ReplayError::Interrupted { signal } => Self::interrupted(signal, error.to_string()),
             other => {
                 let cause = match &other {
                     ReplayError::NotVerified { .. } => "journal_not_verified",

@@ -88,7 +88,11 @@ fn with_json_there_is_exactly_one_object_on_every_path_wherever_the_flag_stands(
             assert_eq!(said.err, "", "{words:?}");
             let failed = *code != 0;
             assert_eq!(object["status"] == "error", failed, "{words:?}: {object}");
-            assert_eq!(object["errors"].as_array().unwrap().is_empty(), !failed, "{words:?}: {object}");
+            assert_eq!(
+                object["errors"].as_array().unwrap().is_empty(),
+                !failed,
+                "{words:?}: {object}"
+            );
         }
     }
 }
@@ -101,10 +105,19 @@ fn without_json_results_go_to_standard_output_and_mistakes_to_standard_error() {
         if *code == 0 {
             assert!(!said.out.is_empty() && said.err.is_empty(), "{line}: {said:?}");
         } else {
-            assert!(said.out.is_empty() && said.err.starts_with("error: "), "{line}: {said:?}");
+            assert!(
+                said.out.is_empty() && said.err.starts_with("error: "),
+                "{line}: {said:?}"
+            );
         }
-        assert!(!said.out.contains('\u{1b}') && !said.err.contains('\u{1b}'), "{line}: {said:?}");
-        assert!(!said.err.contains("panicked") && !said.err.contains("RUST_BACKTRACE"), "{line}: {said:?}");
+        assert!(
+            !said.out.contains('\u{1b}') && !said.err.contains('\u{1b}'),
+            "{line}: {said:?}"
+        );
+        assert!(
+            !said.err.contains("panicked") && !said.err.contains("RUST_BACKTRACE"),
+            "{line}: {said:?}"
+        );
     }
 }
 
@@ -153,7 +166,12 @@ fn a_mistyped_flag_is_never_ignored_and_its_neighbour_is_named() {
 #[test]
 fn a_reader_that_goes_away_is_no_failure() {
     let project = Project::new();
-    let mut child = project.command(&["run", "--help"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = project
+        .command(&["run", "--help"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     drop(child.stdout.take());
     let said = child.wait_with_output().unwrap();
     assert_eq!(said.status.code(), Some(0), "{said:?}");
@@ -163,9 +181,21 @@ fn a_reader_that_goes_away_is_no_failure() {
 #[test]
 fn the_dry_run_names_the_source_of_each_value_and_starts_nothing() {
     let project = Project::new();
-    project.file("loopexec.toml", "[loop]\ncheck = \"touch ran\"\n[bounds]\nmax_iterations = 4\n");
+    project.file(
+        "loopexec.toml",
+        "[loop]\ncheck = \"touch ran\"\n[bounds]\nmax_iterations = 4\n",
+    );
     let output = project
-        .command(&["run", "--dry-run", "--json", "--no-progress-k", "5", "--", "touch", "ran"])
+        .command(&[
+            "run",
+            "--dry-run",
+            "--json",
+            "--no-progress-k",
+            "5",
+            "--",
+            "touch",
+            "ran",
+        ])
         .env("LOOPEXEC_TIMEOUT", "2h")
         .output()
         .unwrap();
@@ -174,7 +204,10 @@ fn the_dry_run_names_the_source_of_each_value_and_starts_nothing() {
     let row = |key: &str| {
         let rows = object["contract"].as_array().unwrap();
         let row = rows.iter().find(|row| row["key"] == key).unwrap();
-        (row["value"].as_str().unwrap().to_owned(), row["source"].as_str().unwrap().to_owned())
+        (
+            row["value"].as_str().unwrap().to_owned(),
+            row["source"].as_str().unwrap().to_owned(),
+        )
     };
     assert_eq!(row("bounds.max_iterations"), ("4".into(), "loopexec.toml".into()));
     assert_eq!(row("bounds.timeout"), ("2h".into(), "LOOPEXEC_TIMEOUT".into()));
@@ -197,7 +230,10 @@ fn init_leaves_what_is_there_as_it_is() {
     let project = Project::new();
     project.file("loopexec.toml", "# mine\n");
     let object = project.say("init --json").exits(0).json();
-    assert_eq!((&object["status"], &object["init"]["config_written"]), (&"initialized".into(), &false.into()));
+    assert_eq!(
+        (&object["status"], &object["init"]["config_written"]),
+        (&"initialized".into(), &false.into())
+    );
     assert_eq!(project.text("loopexec.toml"), "# mine\n");
     project.say("init").exits(0);
 }

@@ -9,7 +9,10 @@ fn the_demo_goes_from_red_to_green_verifies_and_replays() {
     let project = Project::new();
     let said = project.run(&["demo", "--json"]).exits(0);
     let object = said.json();
-    assert_eq!((&object["status"], &object["verified"]), (&"verified".into(), &true.into()));
+    assert_eq!(
+        (&object["status"], &object["verified"]),
+        (&"verified".into(), &true.into())
+    );
     assert_eq!(object["halt_reason"], "success_condition_met");
     assert_eq!(object["demo"]["trend"], serde_json::json!([3, 2, 1, 0]));
     assert_eq!(object["demo"]["replay"], "verified_green");
@@ -45,6 +48,11 @@ fn a_refused_demo_leaves_nothing_behind() {
 #[test]
 fn settings_of_the_surroundings_do_not_change_the_demo() {
     let project = Project::new();
-    let said = project.command(&["demo"]).env("LOOPEXEC_MAX_ITERATIONS", "1").env("LOOPEXEC_CHECK", "false").output().unwrap();
+    let said = project
+        .command(&["demo"])
+        .env("LOOPEXEC_MAX_ITERATIONS", "1")
+        .env("LOOPEXEC_CHECK", "false")
+        .output()
+        .unwrap();
     Said::of(&said).exits(0);
 }

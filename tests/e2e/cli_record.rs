@@ -25,13 +25,28 @@ fn tamper(project: &Project) {
 fn every_reading_command_leaves_the_state_directory_as_it_is() {
     let project = recorded();
     let listing = || {
-        let out = Command::new("find").args([".loopexec", "-printf", "%p %s %T@ %m\n"]).current_dir(project.path()).output();
-        let mut lines: Vec<String> = String::from_utf8(out.unwrap().stdout).unwrap().lines().map(str::to_owned).collect();
+        let out = Command::new("find")
+            .args([".loopexec", "-printf", "%p %s %T@ %m\n"])
+            .current_dir(project.path())
+            .output();
+        let mut lines: Vec<String> = String::from_utf8(out.unwrap().stdout)
+            .unwrap()
+            .lines()
+            .map(str::to_owned)
+            .collect();
         lines.sort();
         lines
     };
     let before = listing();
-    for line in ["status", "report", "verify", "explain-halt", "check", "ratchet", "export --format jsonl"] {
+    for line in [
+        "status",
+        "report",
+        "verify",
+        "explain-halt",
+        "check",
+        "ratchet",
+        "export --format jsonl",
+    ] {
         project.say(line).exits(0);
     }
     assert_eq!(listing(), before);
@@ -40,10 +55,23 @@ fn every_reading_command_leaves_the_state_directory_as_it_is() {
 #[test]
 fn the_latest_run_is_meant_unless_one_is_named() {
     let project = recorded();
-    project.run(&["run", "--run-id", "a-later-one", "--check", "false", "--max-iterations", "1"]).exits(12);
+    project
+        .run(&[
+            "run",
+            "--run-id",
+            "a-later-one",
+            "--check",
+            "false",
+            "--max-iterations",
+            "1",
+        ])
+        .exits(12);
     assert_eq!(project.say("explain-halt --json").json()["run_id"], "a-later-one");
     let object = project.say("explain-halt --run-id r --json").json();
-    assert_eq!((&object["verdict"], &object["halt_reason"]), (&"done".into(), &"success_condition_met".into()));
+    assert_eq!(
+        (&object["verdict"], &object["halt_reason"]),
+        (&"done".into(), &"success_condition_met".into())
+    );
     assert_eq!(project.say("status r --json").json()["run_id"], "r");
 }
 
@@ -59,13 +87,23 @@ fn a_report_has_rows_guards_pins_and_says_what_nobody_declared() {
     assert_eq!(report["attestation_status"], "present_unverified");
     assert!(report["fingerprint"]["output_digest"].is_string() && report["warnings"].as_array().unwrap().is_empty());
     let text = project.say("report").exits(0).out;
-    for part in ["timeline:", "success_condition_met", "all undeclared", "signature present (not verified)"] {
+    for part in [
+        "timeline:",
+        "success_condition_met",
+        "all undeclared",
+        "signature present (not verified)",
+    ] {
         assert!(text.contains(part) || part == "success_condition_met", "{part}: {text}");
     }
     assert!(!text.contains("attested: yes"));
     let json: serde_json::Value = serde_json::from_str(&project.say("report --format json").out).unwrap();
     assert_eq!(json["schema"], "loopexec.report/1");
-    assert!(project.say("report --format markdown").out.contains("| iter | verdict |"));
+    assert!(
+        project
+            .say("report --format markdown")
+            .out
+            .contains("| iter | verdict |")
+    );
 }
 
 #[test]
@@ -80,7 +118,10 @@ fn a_receipt_that_was_touched_is_reported_and_the_report_still_works() {
     assert_eq!(said.json()["report"]["timeline"].as_array().unwrap().len(), 4);
     assert!(project.say("report").err.contains("warning: "));
     let verify = project.say("verify --json").exits(13).json();
-    assert_eq!((&verify["verified"], &verify["halt_reason"]), (&false.into(), &"objective_unverified".into()));
+    assert_eq!(
+        (&verify["verified"], &verify["halt_reason"]),
+        (&false.into(), &"objective_unverified".into())
+    );
     assert!(verify["errors"][0].as_str().unwrap().contains("receipt"), "{verify}");
     fs::remove_file(&receipt).unwrap();
     assert_eq!(status(&project.say("report --json").exits(0)), "missing");
@@ -109,7 +150,10 @@ fn a_changed_journal_is_named_by_event_and_nothing_of_it_is_executed() {
     let object = project.say("verify --json").exits(13).json();
     assert_eq!(object["verified"], false);
     assert_eq!(object["journal"]["defect"]["seq"], 0);
-    assert!(object["journal"]["defect"]["code"].as_str().unwrap().starts_with('E'), "{object}");
+    assert!(
+        object["journal"]["defect"]["code"].as_str().unwrap().starts_with('E'),
+        "{object}"
+    );
     let said = project.say("verify").exits(13);
     assert!(said.out.starts_with("NOT VERIFIED: run r: E"), "{said:?}");
     project.say("replay").exits(13);
@@ -121,7 +165,10 @@ fn a_changed_journal_is_named_by_event_and_nothing_of_it_is_executed() {
 #[test]
 fn an_older_copy_is_seen_by_a_head_that_was_written_down() {
     let project = recorded();
-    let head = project.say("status --json").json()["state"]["head"].as_str().unwrap().to_owned();
+    let head = project.say("status --json").json()["state"]["head"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     project.run(&["verify", "--expect-head", &head]).exits(0);
     let other = "0".repeat(63) + "1";
     let said = project.run(&["verify", "--json", "--expect-head", &other]).exits(13);
@@ -136,7 +183,13 @@ fn a_signature_counts_only_against_a_key_that_somebody_knew() {
     // The same journal for somebody who has not this user's key.
     let elsewhere = project.beside("elsewhere");
     fs::create_dir(&elsewhere).unwrap();
-    let said = Said::of(&project.command(&["verify", "--json"]).env("HOME", &elsewhere).output().unwrap());
+    let said = Said::of(
+        &project
+            .command(&["verify", "--json"])
+            .env("HOME", &elsewhere)
+            .output()
+            .unwrap(),
+    );
     assert_eq!(said.exits(0).json()["signature"]["state"], "unchecked");
     let key = project.beside("home/.config/loopexec/key.pub");
     let with_key = ["verify", "--json", "--key", key.to_str().unwrap()];
@@ -153,30 +206,49 @@ fn a_signature_counts_only_against_a_key_that_somebody_knew() {
 fn one_event_can_be_proven_to_somebody_who_has_nothing_else() {
     let project = recorded();
     let proof = project.beside("proof.json");
-    project.run(&["verify", "--prove", "3", "--out", proof.to_str().unwrap()]).exits(0);
+    project
+        .run(&["verify", "--prove", "3", "--out", proof.to_str().unwrap()])
+        .exits(0);
     let text = fs::read_to_string(&proof).unwrap();
     let public = fs::read_to_string(project.beside("home/.config/loopexec/key.pub")).unwrap();
     let key = journal::keys::parse_public(&public).unwrap();
     let proven = journal::proof::check(&text, Some(&key)).unwrap();
     assert_eq!(proven.seq, 3);
-    project.run(&["verify", "--prove", "99999", "--out", proof.to_str().unwrap()]).exits(30);
+    project
+        .run(&["verify", "--prove", "99999", "--out", proof.to_str().unwrap()])
+        .exits(30);
 }
 
 #[test]
 fn an_acknowledgement_is_signed_counted_and_survives_verification() {
     let project = recorded();
     assert_eq!(project.say("status --json").json()["state"]["unread"], 3);
-    let object = project.run(&["ack", "--json", "--reviewer", "Ada", "--note", "read it"]).exits(0).json();
-    assert_eq!((&object["status"], &object["ack"]["reviewer"]), (&"acked".into(), &"Ada".into()));
+    let object = project
+        .run(&["ack", "--json", "--reviewer", "Ada", "--note", "read it"])
+        .exits(0)
+        .json();
+    assert_eq!(
+        (&object["status"], &object["ack"]["reviewer"]),
+        (&"acked".into(), &"Ada".into())
+    );
     assert_eq!(project.say("status --json").json()["state"]["unread"], 0);
     let verify = project.say("verify --json").exits(0).json();
-    assert_eq!((&verify["journal"]["acknowledgements"], &verify["journal"]["receipt"]), (&1.into(), &"matches".into()));
+    assert_eq!(
+        (&verify["journal"]["acknowledgements"], &verify["journal"]["receipt"]),
+        (&1.into(), &"matches".into())
+    );
     assert_eq!(verify["signature"]["unsigned_events"], 0);
     let check = project.say("check --json").exits(0).json();
     assert_eq!(check["findings"], serde_json::json!([]), "{check}");
     project.run(&["ack", "--reviewer", " "]).exits(2);
     let key = project.at("key");
-    let said = Said::of(&project.command(&["ack", "--reviewer", "Ada"]).env("LOOPEXEC_KEY", key).output().unwrap());
+    let said = Said::of(
+        &project
+            .command(&["ack", "--reviewer", "Ada"])
+            .env("LOOPEXEC_KEY", key)
+            .output()
+            .unwrap(),
+    );
     assert!(said.exits(30).err.contains("workdir"));
 }
 
@@ -186,7 +258,9 @@ fn the_state_directory_is_checked_for_real() {
     let grades = |said: &Said| -> Vec<String> {
         let object = said.json();
         let findings = object["findings"].as_array().unwrap().iter();
-        findings.map(|finding| finding["grade"].as_str().unwrap().to_owned()).collect()
+        findings
+            .map(|finding| finding["grade"].as_str().unwrap().to_owned())
+            .collect()
     };
     assert!(grades(&project.say("check --json").exits(0)).is_empty());
     fs::write(project.at(".loopexec/runs/r/blobs/stray"), "x").unwrap();
@@ -198,7 +272,10 @@ fn the_state_directory_is_checked_for_real() {
     assert_eq!(warnings, 4, "{said:?}");
     fs::set_permissions(project.at(".loopexec"), fs::Permissions::from_mode(0o777)).unwrap();
     let said = project.say("check --json").exits(20);
-    assert_eq!((&said.json()["halt_reason"], &said.json()["failure_cause"]), (&"invariant_failed".into(), &"hygiene_failed".into()));
+    assert_eq!(
+        (&said.json()["halt_reason"], &said.json()["failure_cause"]),
+        (&"invariant_failed".into(), &"hygiene_failed".into())
+    );
 }
 
 #[test]
@@ -207,16 +284,36 @@ fn a_run_is_exported_as_lines_as_tests_and_as_a_page() {
     let receipt = fs::read_to_string(project.at(".loopexec/runs/r/receipt.jsonl")).unwrap();
     assert_eq!(project.say("export --format jsonl").exits(0).out, receipt);
     let junit = project.say("export --format junit").exits(0).out;
-    assert!(junit.contains("<testcase name=\"converged\"") && junit.contains("<testcase name=\"t3\""), "{junit}");
+    assert!(
+        junit.contains("<testcase name=\"converged\"") && junit.contains("<testcase name=\"t3\""),
+        "{junit}"
+    );
     let out = project.beside("report.md");
-    let object = project.run(&["export", "--format", "markdown", "--out", out.to_str().unwrap(), "--json"]).exits(0).json();
+    let object = project
+        .run(&[
+            "export",
+            "--format",
+            "markdown",
+            "--out",
+            out.to_str().unwrap(),
+            "--json",
+        ])
+        .exits(0)
+        .json();
     assert_eq!(object["out"], out.to_str().unwrap());
     assert!(fs::read_to_string(out).unwrap().starts_with("# loopexec run r\n"));
 }
 
 fn git(project: &Project, arguments: &[&str]) -> String {
     let output = Command::new("git")
-        .args(["-c", "user.name=t", "-c", "user.email=t@t", "-c", "commit.gpgsign=false"])
+        .args([
+            "-c",
+            "user.name=t",
+            "-c",
+            "user.email=t@t",
+            "-c",
+            "commit.gpgsign=false",
+        ])
         .args(arguments)
         .current_dir(project.path())
         .env("HOME", project.beside("home"))
@@ -249,7 +346,10 @@ fn an_accepted_tree_becomes_a_branch_or_a_patch_and_the_worktree_stays() {
     project.say("ratchet export --iteration 1 --branch first").exits(0);
     assert_eq!(git(&project, &["show", "first:fixed"]), "1");
     let tree = &steps[2]["tree"].as_str().unwrap()[..10];
-    let patch = project.say(&format!("ratchet export --tree {tree} --patch -")).exits(0).out;
+    let patch = project
+        .say(&format!("ratchet export --tree {tree} --patch -"))
+        .exits(0)
+        .out;
     assert!(patch.contains("+2"), "{patch}");
     project.say("ratchet export --iteration 9 --branch no").exits(2);
 }

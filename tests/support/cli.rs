@@ -32,7 +32,10 @@ impl Said {
     /// The one object on standard output; fails when there is anything else.
     #[track_caller]
     pub(crate) fn json(&self) -> Value {
-        assert!(self.out.ends_with('\n') && self.out.lines().count() == 1, "not one line: {self:?}");
+        assert!(
+            self.out.ends_with('\n') && self.out.lines().count() == 1,
+            "not one line: {self:?}"
+        );
         let value: Value = serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self:?}"));
         for name in ["schema", "tool", "version", "status", "errors"] {
             assert!(!value[name].is_null(), "no {name}: {self:?}");
@@ -71,7 +74,10 @@ impl Project {
             "check.sh",
             "have=$(cat fixed 2>/dev/null || echo 0)\necho 1..3\nbad=0\nfor n in 1 2 3; do\n  if [ $n -le $have ]; then echo \"ok $n - t$n\"; else echo \"not ok $n - t$n\"; bad=1; fi\ndone\nexit $bad\n",
         );
-        project.file("fix.sh", "have=$(cat fixed 2>/dev/null || echo 0)\necho $((have + 1)) > fixed\n");
+        project.file(
+            "fix.sh",
+            "have=$(cat fixed 2>/dev/null || echo 0)\necho $((have + 1)) > fixed\n",
+        );
         project
     }
 
@@ -100,9 +106,16 @@ impl Project {
     /// The binary, in the project, in an environment that is the same everywhere.
     pub(crate) fn command<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Command {
         let mut command = Command::new(LOOPEXEC);
-        command.args(arguments).current_dir(self.path()).env_clear().stdin(Stdio::null());
+        command
+            .args(arguments)
+            .current_dir(self.path())
+            .env_clear()
+            .stdin(Stdio::null());
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
-        command.env("HOME", self.dir.path().join("home")).env("TMPDIR", self.dir.path()).env("LANG", "C.UTF-8");
+        command
+            .env("HOME", self.dir.path().join("home"))
+            .env("TMPDIR", self.dir.path())
+            .env("LANG", "C.UTF-8");
         command
     }
 
@@ -118,7 +131,18 @@ impl Project {
 
     /// A converged run called `name` of a [`Project::counting`] project.
     pub(crate) fn converged(&self, name: &str) -> Said {
-        let words = ["run", "--json", "--run-id", name, "--check", "sh check.sh", "--collector", "tap", "--exec", "sh fix.sh"];
+        let words = [
+            "run",
+            "--json",
+            "--run-id",
+            name,
+            "--check",
+            "sh check.sh",
+            "--collector",
+            "tap",
+            "--exec",
+            "sh fix.sh",
+        ];
         self.run(&words).exits(10)
     }
 
@@ -162,7 +186,10 @@ impl Live {
         let mut out = String::new();
         while self.lines.read_line(&mut out).unwrap() > 0 {}
         let output = self.child.wait_with_output().unwrap();
-        Said { out, ..Said::of(&output) }
+        Said {
+            out,
+            ..Said::of(&output)
+        }
     }
 }
 
@@ -185,13 +212,19 @@ pub(crate) fn fifo(path: &Path) {
 /// Compares with a golden file, or rewrites it with `LOOPEXEC_REGENERATE=1`.
 #[track_caller]
 pub(crate) fn golden(name: &str, text: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden/cli").join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../tests/golden/cli")
+        .join(name);
     if std::env::var_os("LOOPEXEC_REGENERATE").is_some_and(|value| value == "1") {
         fs::write(&path, text).unwrap();
         return;
     }
     let kept = fs::read_to_string(&path).unwrap_or_default();
-    let differs = kept.lines().zip(text.lines()).enumerate().find(|(_, (old, new))| old != new);
+    let differs = kept
+        .lines()
+        .zip(text.lines())
+        .enumerate()
+        .find(|(_, (old, new))| old != new);
     assert!(
         kept == text,
         "{name} differs (LOOPEXEC_REGENERATE=1 rewrites it): {differs:?}"

@@ -8,7 +8,6 @@
 mod anchor;
 mod error;
 mod ledger;
-mod once;
 mod projection;
 mod signals;
 
@@ -31,7 +30,6 @@ use crate::{clock, lock};
 
 pub use error::RunError;
 use ledger::Ledger;
-pub use once::check_once;
 pub use projection::Profile;
 
 /// How long leftovers of an earlier life may take to end.
@@ -114,6 +112,13 @@ pub fn start(start: Start, watch: &mut dyn Watch) -> Result<Finished, RunError> 
     let state = State::first(&event).map_err(|illegal| RunError::illegal(0, &illegal))?;
     let mut ledger = Ledger::new(writer, &life, watch)?;
     ledger.begin(&state, &event)?;
+    if masks_its_status(&state.facts.policy().oracle.check) {
+        ledger.warn(
+            "the check is a pipe, whose exit status is that of its last command: a failing first command looks green; \
+             --pipefail makes it count"
+                .into(),
+        );
+    }
     life.live(state, ledger)
 }
 
@@ -207,6 +212,12 @@ fn opened(start: &Start, run: &RunDir, at: Stamp) -> Result<RunOpened, RunError>
         policy,
         origins,
     })
+}
+
+/// A shell pipe hides the exit status of all but its last command.
+fn masks_its_status(check: &engine::event::policy::Command) -> bool {
+    let text = check.display();
+    check.shell && text.replace("||", "").contains('|')
 }
 
 /// Files of the workdir that the check names are part of what it measures (SPEC 5.4.7).

@@ -1,16 +1,10 @@
 //! `replay`: the recorded check, once more, on the recorded tree.
 
-use std::path::Path;
-use std::time::Duration;
-
-use engine::State;
 use engine::event::halt::HaltReason;
 use journal::VerifyOptions;
 use serde::Serialize;
-use shell::process::{Signal, Signals};
 use shell::record::Place;
-use shell::replay::{self, Compared, ReplayError, Replayed};
-use shell::session::check_once;
+use shell::replay::{self, Compared, Replayed, Surroundings};
 
 use crate::app::Scene;
 use crate::failure::Failure;
@@ -27,9 +21,6 @@ pub(crate) struct Args {
     #[command(flatten)]
     which: Which,
 }
-
-/// A signal that ended the check has arrived; its name is on the way.
-const HEARD_WITHIN: Duration = Duration::from_secs(1);
 
 #[derive(Serialize)]
 struct Pair<T> {
@@ -68,19 +59,12 @@ pub(crate) fn run(args: Args, scene: &Scene) -> Result<Outcome, Failure> {
 
 /// Verifies and replays one run.
 pub(crate) fn of_place(place: &Place, scene: &Scene) -> Result<Replayed, Failure> {
-    let exe = scene.exe()?;
-    let mut check = |copy: &Path, state: &State| check_once(copy, state, &scene.env, &exe);
-    // Heard beside the one that ends the check, to know which signal it was.
-    let signals = Signals::install().ok();
-    match replay::replay(place, &VerifyOptions::default(), &mut check) {
-        Ok((_, replayed)) => Ok(replayed),
-        Err(error @ ReplayError::Interrupted) => {
-            let signal = signals.and_then(|signals| signals.recv_timeout(HEARD_WITHIN).ok());
-            let number = signal.map_or(2, Signal::number);
-            Err(Failure::interrupted(number, error.to_string()))
-        }
-        Err(error) => Err(error.into()),
-    }
+    let with = Surroundings {
+        env: scene.env.clone(),
+        exe: scene.exe()?,
+    };
+    let (_, replayed) = replay::replay(place, &VerifyOptions::default(), &with)?;
+    Ok(replayed)
 }
 
 fn outcome(place: &Place, replayed: &Replayed) -> Outcome {

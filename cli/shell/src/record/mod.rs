@@ -1,8 +1,8 @@
 //! A recorded run, read without changing anything: no lock, no repair, no directory made.
 //!
 //! ```text
-//!   find ──> RunDir ──> Record::read ──> Fold { state, report, judged, accepted line }
-//!                            └─ what stopped the reading, when something did
+//!   find --> RunDir --> Record::read --> Fold { state, report, judged, accepted line }
+//!                            `-- what stopped the reading, when something did
 //! ```
 //!
 //! A run that is at work is read like any other. A damaged journal is folded as far as it is good, and

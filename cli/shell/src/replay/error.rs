@@ -27,7 +27,9 @@ pub enum ReplayError {
         error: io::Error,
     },
     /// A signal cut the check short.
-    Interrupted,
+    Interrupted {
+        signal: i32,
+    },
 }
 
 impl ReplayError {
@@ -39,7 +41,9 @@ impl ReplayError {
             Self::Tree(TreeError::NotStored { .. } | TreeError::BlobMissing { .. }) => HaltReason::ObjectiveUnverified,
             Self::Record(error) => error.reason(),
             Self::Run(error) => error.reason(),
-            Self::Lock(_) | Self::Tree(_) | Self::Scratch { .. } | Self::Interrupted => HaltReason::WorkspaceInvalid,
+            Self::Lock(_) | Self::Tree(_) | Self::Scratch { .. } | Self::Interrupted { .. } => {
+                HaltReason::WorkspaceInvalid
+            }
         }
     }
 }
@@ -57,7 +61,9 @@ impl fmt::Display for ReplayError {
             Self::NothingToReplay => {
                 f.write_str("no check of this run came to an exit status, so there is no verdict to replay")
             }
-            Self::Interrupted => f.write_str("the replay was interrupted by a signal; nothing was changed"),
+            Self::Interrupted { signal } => {
+                write!(f, "the replay was interrupted by signal {signal}; nothing was changed")
+            }
             Self::Scratch { error } => write!(
                 f,
                 "a fresh copy could not be made in {}: {error}; set TMPDIR to a place with room",

@@ -96,6 +96,8 @@ impl RealWorld {
         let mut env: Vec<(OsString, OsString)> = vec![
             ("LOOPEXEC_RUN_ID".into(), self.run.id().as_str().into()),
             ("LOOPEXEC_ITERATION".into(), iteration.to_string().into()),
+            // A fast loop changes a file twice within one second: a cached copy of the first would be believed.
+            ("PYTHONDONTWRITEBYTECODE".into(), "1".into()),
         ];
         let plan = self.inject(&reports, &mut env);
         let named = policy.oracle.report.as_ref().map(|path| {

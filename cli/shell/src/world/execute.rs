@@ -96,7 +96,10 @@ impl RealWorld {
             // A directory is only asked whether it is still there.
             if seen.is_dir() { Some((seen.ino(), 0, 0, 0)) } else { Some((seen.ino(), seen.size(), seen.ctime(), seen.ctime_nsec())) }
         };
-        let name = |path: &Path| path.strip_prefix(root).unwrap_or(path).display().to_string();
+        let name = |path: &Path| {
+            let short = path.strip_prefix(root).or_else(|_| path.strip_prefix(&self.workdir));
+            short.unwrap_or(path).display().to_string()
+        };
         files.iter().map(|path| (name(path), look(path))).collect()
     }
 }

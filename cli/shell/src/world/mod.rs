@@ -52,6 +52,8 @@ pub struct RealWorld {
     pub(crate) tree: Tree,
     pub(crate) oracle: Oracle,
     pub(crate) surfaces: Surfaces,
+    /// This life has walked the tree.
+    pub(crate) walked: bool,
 }
 
 impl RealWorld {
@@ -69,6 +71,7 @@ impl RealWorld {
         Self {
             oracle: Oracle::new(&workdir, &policy.oracle),
             surfaces: Surfaces::default(),
+            walked: false,
             secrets: command::secrets(&policy.secrets, env),
             env: command::inherited(env),
             workdir,

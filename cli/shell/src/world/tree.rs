@@ -36,7 +36,12 @@ impl RealWorld {
         let watches = |path: &[u8]| Surfaces::watches(&mut classes_cell.borrow_mut(), policy, path);
         let outcome = self.tree.observe(&literal, &watches);
         *self.surfaces.classes() = classes;
-        let (seen, watched) = outcome.map_err(|error| sentence(&error))?;
+        let (mut seen, watched) = outcome.map_err(|error| sentence(&error))?;
+        if !std::mem::replace(&mut self.walked, true) && state.facts.t0.is_some() {
+            // The walk before this one belongs to an earlier life: its tree is in the store.
+            let before = self.tree.manifest(TreeId(state.facts.tree.0)).map_err(|error| sentence(&error))?;
+            seen.changes = tree::diff(&before, self.tree.current());
+        }
 
         let facts = self.tree.git_facts();
         let index_locked = self.tree.repository().is_ok_and(|repository| repository.index_lock().is_some());
