@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A command is one file: an `Args` struct whose doc is its help, and one function. It returns what it found; only
-//! [`render`] writes. With `--json` standard output carries exactly one object on every path, a panic included.
+//! `render` writes. With `--json` standard output carries exactly one object on every path, a panic included.
 
 mod app;
 mod command;

@@ -61,8 +61,10 @@ fn verdict(row: &Row, success_exit: i32) -> String {
 }
 
 fn change(before: &Row, row: &Row) -> String {
-    let change = i128::from(row.failing) - i128::from(before.failing);
-    format!(" ({change:+})")
+    match i128::from(row.failing) - i128::from(before.failing) {
+        0 => " (same)".to_owned(),
+        change => format!(" ({change:+})"),
+    }
 }
 
 fn fate(row: &Row) -> String {
@@ -199,6 +201,14 @@ fn paint(style: Style, doing: Arc<Mutex<Option<Doing>>>, over: Arc<AtomicBool>) 
         .ok()
 }
 
+/// Whole seconds: a line that moves ten times a second must not flicker.
+fn seconds(ms: u64) -> String {
+    match ms / 1_000 {
+        0 => "0s".to_owned(),
+        whole => milliseconds(whole * 1_000),
+    }
+}
+
 fn frame(style: Style, doing: &Doing, turn: usize) {
     let sign = if style.utf8 {
         ROUND_UTF8[turn % ROUND_UTF8.len()]
@@ -206,7 +216,7 @@ fn frame(style: Style, doing: &Doing, turn: usize) {
         ROUND[turn % ROUND.len()]
     };
     let spent = clock::mono_ms().saturating_sub(doing.since_ms);
-    let line = format!("{sign} {} {}", doing.what, milliseconds(spent / 1_000 * 1_000));
+    let line = format!("{sign} {} {}", doing.what, seconds(spent));
     // A line that wraps could not be written over.
     let line: String = line.chars().take(style.width.saturating_sub(1)).collect();
     err(&format!("\r\u{1b}[K{}", style.dim(&line)));
