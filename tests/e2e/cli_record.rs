@@ -4,6 +4,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 
+use engine::event::Event;
+
 use crate::support::cli::{Project, Said};
 
 fn recorded() -> Project {
@@ -160,6 +162,72 @@ fn a_changed_journal_is_named_by_event_and_nothing_of_it_is_executed() {
     project.say("check --json").exits(20);
     project.say("ack --reviewer Ada").exits(13);
     project.say("resume").exits(13);
+}
+
+#[test]
+fn a_damaged_journal_is_reported_up_to_where_it_is_good() {
+    let project = recorded();
+    let path = project.journal("r").join("00000000.seg");
+    let mut bytes = fs::read(&path).unwrap();
+    let live = bytes.iter().rposition(|byte| *byte != 0).unwrap();
+    bytes[live * 3 / 4] ^= 1;
+    fs::write(&path, bytes).unwrap();
+    let said = project.say("report --json").exits(0);
+    let report = said.json()["report"].clone();
+    let rows = report["timeline"].as_array().unwrap().len();
+    assert!((2..=4).contains(&rows), "{rows}: {said:?}");
+    assert!(report["warnings"][0].as_str().unwrap().contains("damaged"), "{said:?}");
+    assert!(
+        report["events"].as_u64().unwrap() > 10 && report["sentence"].is_null(),
+        "{said:?}"
+    );
+    assert!(
+        project
+            .say("report")
+            .exits(0)
+            .err
+            .contains("warning: the journal is damaged")
+    );
+    project.say("status").exits(0);
+    project.say("verify").exits(13);
+}
+
+#[test]
+fn a_decision_that_does_not_follow_from_the_facts_is_found_in_an_intact_journal() {
+    let project = recorded();
+    let reader = journal::Journal::open_read(&project.journal("r")).unwrap();
+    let mut events: Vec<Event> = reader.events().map(|item| item.unwrap().1).collect();
+    let forge = |name: &str, events: &[Event]| {
+        let run = project.at(".loopexec/runs").join(name);
+        fs::create_dir_all(run.join("blobs")).unwrap();
+        for blob in fs::read_dir(project.at(".loopexec/runs/r/blobs")).unwrap() {
+            let blob = blob.unwrap();
+            fs::copy(blob.path(), run.join("blobs").join(blob.file_name())).unwrap();
+        }
+        let mut writer = journal::Journal::create(&run.join("journal"), name).unwrap();
+        writer.append_all(events).unwrap();
+        writer.close().unwrap();
+    };
+    forge("copy", &events);
+    let object = project.say("verify copy --json").exits(0).json();
+    assert_eq!(object["journal"]["decisions"], "rederived");
+    let at = events
+        .iter()
+        .position(|event| matches!(event, Event::CandidateAccepted(_)))
+        .unwrap();
+    if let Event::CandidateAccepted(accepted) = &mut events[at] {
+        accepted.failing = 0;
+    }
+    forge("forged", &events);
+    let object = project.say("verify forged --json").exits(13).json();
+    assert_eq!(object["journal"]["decisions"], "differ");
+    assert!(object["journal"]["defect"].is_null(), "the bytes are intact: {object}");
+    let why = object["errors"][0].as_str().unwrap();
+    assert!(
+        why.contains(&format!("event {at}")) && why.contains("candidate_accepted"),
+        "{why}"
+    );
+    project.say("replay forged").exits(13);
 }
 
 #[test]

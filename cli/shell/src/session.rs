@@ -107,7 +107,12 @@ pub fn start(start: Start, watch: &mut dyn Watch) -> Result<Finished, RunError> 
     let opened = opened(&start, &run, at)?;
     let mut writer = Journal::create(&run.journal(), run.id().as_str())?;
     writer.attach_receipt(journal::ReceiptWriter::create(&run.receipt())?);
-    let life = Life { state_dir, run, env: start.env, exe: start.exe };
+    let life = Life {
+        state_dir,
+        run,
+        env: start.env,
+        exe: start.exe,
+    };
     let event = Event::from(opened);
     let state = State::first(&event).map_err(|illegal| RunError::illegal(0, &illegal))?;
     let mut ledger = Ledger::new(writer, &life, watch)?;
@@ -127,7 +132,9 @@ pub fn start(start: Start, watch: &mut dyn Watch) -> Result<Finished, RunError> 
 /// # Errors
 /// As [`start`], and when the run is over for good, damaged, or not there.
 pub fn resume(resume: Resume, watch: &mut dyn Watch) -> Result<Finished, RunError> {
-    let none = || RunError::NoRun { workdir: resume.workdir.clone() };
+    let none = || RunError::NoRun {
+        workdir: resume.workdir.clone(),
+    };
     let state_dir = StateDir::open(&resume.workdir)?.ok_or_else(none)?;
     let id = match &resume.run_id {
         Some(text) => RunId::parse(text)?,
@@ -136,17 +143,28 @@ pub fn resume(resume: Resume, watch: &mut dyn Watch) -> Result<Finished, RunErro
     let run = state_dir.open_run(id)?;
     let _lock = lock::acquire(&state_dir, run.id())?;
     let ended = end_leftovers(&state_dir)?;
-    let options = OpenOptions { expect_head: resume.expect_head, ..OpenOptions::default() };
+    let options = OpenOptions {
+        expect_head: resume.expect_head,
+        ..OpenOptions::default()
+    };
     let store = std::sync::Arc::new(journal::FileStore::open(&run.journal()));
     let (mut writer, _) = Journal::open_write_in(store, &options)?;
     let reader = Journal::open_read(&run.journal())?;
     let state = fold(&reader)?;
     let reason = state.resumable().err();
     if let Some(reason) = reason {
-        return Err(RunError::NotResumable { run_id: run.id().to_string(), reason });
+        return Err(RunError::NotResumable {
+            run_id: run.id().to_string(),
+            reason,
+        });
     }
     writer.attach_receipt(journal::ReceiptWriter::resume(&reader, &run.receipt())?);
-    let life = Life { state_dir, run, env: resume.env, exe: resume.exe };
+    let life = Life {
+        state_dir,
+        run,
+        env: resume.env,
+        exe: resume.exe,
+    };
     let mut ledger = Ledger::new(writer, &life, watch)?;
     ledger.reopen(&state);
     let mut state = state;
@@ -176,7 +194,10 @@ pub fn fold(reader: &journal::Reader) -> Result<State, RunError> {
         };
         state = Some(next.map_err(|illegal| RunError::illegal(seq, &illegal))?);
     }
-    state.ok_or(RunError::Illegal { seq: 0, why: "the journal holds no event".into() })
+    state.ok_or(RunError::Illegal {
+        seq: 0,
+        why: "the journal holds no event".into(),
+    })
 }
 
 /// Processes that an earlier life could not end are ended before anything starts.
@@ -229,13 +250,22 @@ fn protect_the_check(
     let text = policy.oracle.check.display();
     let words = text.split(|c: char| c.is_whitespace() || ";&|()<>'\"`$=".contains(c));
     for word in words.filter(|word| !word.is_empty()) {
-        let Ok(path) = workdir.join(word).canonicalize() else { continue };
-        let Ok(relative) = path.strip_prefix(workdir) else { continue };
-        let Some(name) = relative.to_str().filter(|name| !name.is_empty() && path.is_file()) else { continue };
+        let Ok(path) = workdir.join(word).canonicalize() else {
+            continue;
+        };
+        let Ok(relative) = path.strip_prefix(workdir) else {
+            continue;
+        };
+        let Some(name) = relative.to_str().filter(|name| !name.is_empty() && path.is_file()) else {
+            continue;
+        };
         let pattern = format!("/{name}");
         if !policy.guards.protected.contains(&pattern) && !name.contains(['*', '?']) {
             policy.guards.protected.push(pattern);
-            origins.push(engine::event::policy::Origin { key: "guards.protected".into(), source: "check command".into() });
+            origins.push(engine::event::policy::Origin {
+                key: "guards.protected".into(),
+                source: "check command".into(),
+            });
         }
     }
 }
@@ -263,7 +293,9 @@ impl Life {
         if let Some(t0) = state.facts.t0 {
             tree.pin(TreeId(t0.0))?;
         }
-        let options = SupervisorOptions { runtime_dir: Some(self.run.path().to_path_buf()) };
+        let options = SupervisorOptions {
+            runtime_dir: Some(self.run.path().to_path_buf()),
+        };
         let stop = signals::watch().map_err(|error| RunError::Io {
             doing: "watch for signals in",
             path: self.run.path().to_path_buf(),
@@ -290,7 +322,11 @@ impl Life {
 
     fn workdir(&self, _: &State) -> PathBuf {
         // The state directory lies in the workdir; the path of today counts, not the recorded one.
-        self.state_dir.path().parent().map(Path::to_path_buf).unwrap_or_default()
+        self.state_dir
+            .path()
+            .parent()
+            .map(Path::to_path_buf)
+            .unwrap_or_default()
     }
 
     /// The user's signing key; made on first use, never inside the workdir. Without one the receipt is unsigned.

@@ -69,7 +69,7 @@ pub(crate) fn continued(
     // The line that moves is gone before anything else is written.
     drop(watcher);
     match finished {
-        Ok(finished) => life::finished(command, scene, &finished, &place.workdir, success_exit),
+        Ok(finished) => Ok(life::finished(command, scene, &finished, &place.workdir, success_exit)),
         Err(error @ RunError::NotResumable { .. }) => {
             life::over(command, scene, place, success_exit, error.to_string())
         }

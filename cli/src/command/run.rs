@@ -104,7 +104,7 @@ pub(crate) fn run_as(command: &'static str, args: Args, scene: &Scene) -> Result
     let finished = session::start(start, &mut watcher);
     // The line that moves is gone before anything else is written.
     drop(watcher);
-    life::finished(command, scene, &finished?, &workdir, success_exit)
+    Ok(life::finished(command, scene, &finished?, &workdir, success_exit))
 }
 
 fn dry_run(command: &str, contract: &Resolved) -> Outcome {

@@ -33,7 +33,11 @@ fn detect(history: &History, thresholds: &Thresholds) -> Option<Alarm> {
     };
     Some(Alarm {
         reason: HaltReason::NoProgressDetected,
-        cause: if history.best.is_some() { "best_not_smaller" } else { "tree_unchanged" },
+        cause: if history.best.is_some() {
+            "best_not_smaller"
+        } else {
+            "tree_unchanged"
+        },
         detail,
         recheck: false,
     })

@@ -157,7 +157,9 @@ impl Audit {
             return Some(defect.to_string());
         }
         if let Decisions::Differ(why) = &self.decisions {
-            return Some(format!("a recorded decision does not follow from the facts before it: {why}"));
+            return Some(format!(
+                "a recorded decision does not follow from the facts before it: {why}"
+            ));
         }
         if let ReceiptState::Differs(why) = &self.receipt {
             return Some(why.clone());

@@ -205,7 +205,10 @@ fn projection(record: &Record, seen: &mut Hygiene) {
     let Ok(serde_json::Value::Object(wanted)) = wanted else {
         return;
     };
-    if let Some((name, _)) = wanted.iter().find(|(name, value)| told.get(name.as_str()) != Some(value)) {
+    if let Some((name, _)) = wanted
+        .iter()
+        .find(|(name, value)| told.get(name.as_str()) != Some(value))
+    {
         let detail = format!("state.json and the journal differ in {name}; it is rebuilt on resume");
         seen.push(Grade::Warning, run_id, detail);
     }

@@ -117,6 +117,9 @@ from! {
 impl RunError {
     /// An event that the machine refuses.
     pub(super) fn illegal(seq: u64, illegal: &engine::Illegal) -> Self {
-        Self::Illegal { seq, why: illegal.to_string() }
+        Self::Illegal {
+            seq,
+            why: illegal.to_string(),
+        }
     }
 }

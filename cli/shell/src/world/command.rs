@@ -11,7 +11,7 @@ use engine::event::policy::{Bounds, Capture, Command};
 
 use super::RealWorld;
 use crate::process::{
-    Captured, CaptureSpec, CommandRun, CommandSpec, Deadlines, Input, Outcome, ProcessError, StopCause, Survivor,
+    CaptureSpec, Captured, CommandRun, CommandSpec, Deadlines, Input, Outcome, ProcessError, StopCause, Survivor,
 };
 
 /// Variables that would lead a command's git astray when loopexec itself was started from a hook.
@@ -48,7 +48,12 @@ const SECRET_MIN_BYTES: usize = 4;
 
 /// Values of the variables that the contract calls secret.
 pub(super) fn secrets(names: &[String], env: &[(OsString, OsString)]) -> Vec<Vec<u8>> {
-    let value = |name: &String| env.iter().rev().find(|(n, _)| n == OsStr::new(name)).map(|(_, v)| v.clone());
+    let value = |name: &String| {
+        env.iter()
+            .rev()
+            .find(|(n, _)| n == OsStr::new(name))
+            .map(|(_, v)| v.clone())
+    };
     let values = names.iter().filter_map(value).map(OsStringExt::into_vec);
     values.filter(|value| value.len() >= SECRET_MIN_BYTES).collect()
 }
@@ -56,7 +61,11 @@ pub(super) fn secrets(names: &[String], env: &[(OsString, OsString)]) -> Vec<Vec
 /// The words to start; a command that the user wrote as one string goes to the shell.
 pub(super) fn argv(command: &Command) -> Vec<OsString> {
     let words = command.words.iter().map(|word| OsString::from_vec(word.0.clone()));
-    if command.shell { ["sh".into(), "-c".into()].into_iter().chain(words).collect() } else { words.collect() }
+    if command.shell {
+        ["sh".into(), "-c".into()].into_iter().chain(words).collect()
+    } else {
+        words.collect()
+    }
 }
 
 /// The limits of one command, and whether the run's own working time is the nearest of them.
@@ -130,7 +139,10 @@ impl RealWorld {
         // Without a supervisor every further command answers like this one: the engine then halts.
         let _ = self.supervisor.restart();
         let mut run = CommandRun {
-            outcome: Outcome::StartFailed { errno: 0, message: error.to_string() },
+            outcome: Outcome::StartFailed {
+                errno: 0,
+                message: error.to_string(),
+            },
             stop: None,
             stdout: Captured::nothing(),
             stderr: Captured::nothing(),
@@ -178,7 +190,11 @@ fn record(run: &mut CommandRun, blobs: &Path, run_deadline: bool) -> fact::Comma
 }
 
 fn survivor(survivor: &Survivor) -> fact::Survivor {
-    fact::Survivor { pid: survivor.pid, command: survivor.command.as_str().into(), ended: survivor.ended }
+    fact::Survivor {
+        pid: survivor.pid,
+        command: survivor.command.as_str().into(),
+        ended: survivor.ended,
+    }
 }
 
 fn stream(captured: &mut Captured, blobs: &Path) -> fact::Captured {
@@ -224,9 +240,21 @@ mod tests {
 
     #[test]
     fn commands_inherit_neither_our_variables_nor_a_hooks_repository() {
-        let env = [pair("PATH", "/bin"), pair("GIT_DIR", "/x"), pair("LOOPEXEC_KEY", "/k"), pair("CI", "false")];
+        let env = [
+            pair("PATH", "/bin"),
+            pair("GIT_DIR", "/x"),
+            pair("LOOPEXEC_KEY", "/k"),
+            pair("CI", "false"),
+        ];
         let kept = inherited(&env);
-        assert_eq!(kept, [pair("PATH", "/bin"), pair("CI", "true"), pair("GIT_TERMINAL_PROMPT", "0")]);
+        assert_eq!(
+            kept,
+            [
+                pair("PATH", "/bin"),
+                pair("CI", "true"),
+                pair("GIT_TERMINAL_PROMPT", "0")
+            ]
+        );
     }
 
     #[test]
@@ -241,6 +269,9 @@ mod tests {
     #[test]
     fn a_value_too_short_to_be_a_secret_is_not_masked() {
         let env = [pair("TOKEN", "abcdef"), pair("X", "1")];
-        assert_eq!(secrets(&["TOKEN".into(), "X".into(), "GONE".into()], &env), [b"abcdef".to_vec()]);
+        assert_eq!(
+            secrets(&["TOKEN".into(), "X".into(), "GONE".into()], &env),
+            [b"abcdef".to_vec()]
+        );
     }
 }

@@ -42,7 +42,12 @@ impl RealWorld {
         let env = self.told(state, iteration);
         let (_, run) = self.command(argv(&policy.exec), env, Input::Closed, &policy.capture, &limits, &label);
         let interference = differences(&before, &self.own_files());
-        Observation::Executed { at: clock::stamp(), run, ask: read_ask(&ask), interference }
+        Observation::Executed {
+            at: clock::stamp(),
+            run,
+            ask: read_ask(&ask),
+            interference,
+        }
     }
 
     /// Sleeps, unless a signal asks the run to stop.
@@ -94,7 +99,11 @@ impl RealWorld {
         let look = |path: &Path| {
             let seen = fs::symlink_metadata(path).ok()?;
             // A directory is only asked whether it is still there.
-            if seen.is_dir() { Some((seen.ino(), 0, 0, 0)) } else { Some((seen.ino(), seen.size(), seen.ctime(), seen.ctime_nsec())) }
+            if seen.is_dir() {
+                Some((seen.ino(), 0, 0, 0))
+            } else {
+                Some((seen.ino(), seen.size(), seen.ctime(), seen.ctime_nsec()))
+            }
         };
         let name = |path: &Path| {
             let short = path.strip_prefix(root).or_else(|_| path.strip_prefix(&self.workdir));
@@ -106,7 +115,10 @@ impl RealWorld {
 
 fn differences<T: PartialEq>(before: &BTreeMap<String, T>, after: &BTreeMap<String, T>) -> Vec<String> {
     let names = before.keys().chain(after.keys());
-    let mut touched: Vec<String> = names.filter(|name| before.get(*name) != after.get(*name)).cloned().collect();
+    let mut touched: Vec<String> = names
+        .filter(|name| before.get(*name) != after.get(*name))
+        .cloned()
+        .collect();
     touched.sort();
     touched.dedup();
     touched
@@ -120,24 +132,32 @@ fn read_ask(path: &Path) -> Option<Bytes> {
 
 /// Names that a POSIX shell knows without a program.
 const BUILTINS: &[&str] = &[
-    ".", ":", "[", "alias", "bg", "break", "case", "cd", "command", "continue", "echo", "eval", "exec", "exit", "export",
-    "false", "fg", "for", "getopts", "hash", "if", "jobs", "kill", "local", "printf", "pwd", "read", "readonly",
-    "return", "set", "shift", "test", "times", "trap", "true", "type", "ulimit", "umask", "unalias", "unset", "until",
-    "wait", "while", "{", "!",
+    ".", ":", "[", "alias", "bg", "break", "case", "cd", "command", "continue", "echo", "eval", "exec", "exit",
+    "export", "false", "fg", "for", "getopts", "hash", "if", "jobs", "kill", "local", "printf", "pwd", "read",
+    "readonly", "return", "set", "shift", "test", "times", "trap", "true", "type", "ulimit", "umask", "unalias",
+    "unset", "until", "wait", "while", "{", "!",
 ];
 
 /// Finds the programs of the work and check commands before anything starts. A program that cannot be found
 /// or executed has no digest.
 pub fn resolve_programs(policy: &Policy, workdir: &Path, env: &[(OsString, OsString)]) -> Vec<Program> {
     let commands = [("exec", &policy.exec), ("check", &policy.oracle.check)];
-    let path = env.iter().rev().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_os_str());
+    let path = env
+        .iter()
+        .rev()
+        .find(|(name, _)| name == "PATH")
+        .map(|(_, value)| value.as_os_str());
     let mut programs = Vec::new();
     for (role, command) in commands {
         let Some(name) = program(command) else { continue };
         let found = which(OsStr::from_bytes(&name), workdir, path).ok();
         let digest = found.as_deref().and_then(hash);
         let shown = found.map_or(name, |path| path.into_os_string().as_bytes().to_vec());
-        programs.push(Program { role: role.into(), path: Bytes(shown), digest });
+        programs.push(Program {
+            role: role.into(),
+            path: Bytes(shown),
+            digest,
+        });
     }
     programs
 }
@@ -179,7 +199,15 @@ mod tests {
         let shell = |text: &str| program(&Command::shell(text));
         assert_eq!(shell("pytest -q"), Some(b"pytest".to_vec()));
         assert_eq!(shell("./check.sh"), Some(b"./check.sh".to_vec()));
-        for text in ["cd x && make", "A=1 make", "true", "if true; then :; fi", "$TOOL run", "(exit 1)", ""] {
+        for text in [
+            "cd x && make",
+            "A=1 make",
+            "true",
+            "if true; then :; fi",
+            "$TOOL run",
+            "(exit 1)",
+            "",
+        ] {
             assert_eq!(shell(text), None, "{text}");
         }
     }
@@ -190,7 +218,10 @@ mod tests {
             exec: Command::shell("no-such-program-here --now"),
             ..Policy::default()
         };
-        policy.oracle.check = Command { words: ["sh".into(), "-c".into()].into(), shell: false };
+        policy.oracle.check = Command {
+            words: ["sh".into(), "-c".into()].into(),
+            shell: false,
+        };
         let env = [("PATH".into(), "/usr/bin:/bin".into())];
         let found = resolve_programs(&policy, Path::new("/"), &env);
         assert_eq!((found[0].role.as_str(), found[0].digest), ("exec", None));

@@ -93,13 +93,18 @@ impl World for RealWorld {
         match effect {
             Effect::ObserveTree { base, .. } => self.observe_tree(state, *base),
             Effect::BuildContext(request) => self.build_context(state, request),
-            Effect::Execute { iteration, attempt, time_left_ms } => {
-                self.execute(state, *iteration, *attempt, *time_left_ms)
-            }
+            Effect::Execute {
+                iteration,
+                attempt,
+                time_left_ms,
+            } => self.execute(state, *iteration, *attempt, *time_left_ms),
             Effect::Wait { delay_ms, .. } => self.wait(*delay_ms),
-            Effect::Check { iteration, attempt, time_left_ms, .. } => {
-                self.check(state, *iteration, *attempt, *time_left_ms)
-            }
+            Effect::Check {
+                iteration,
+                attempt,
+                time_left_ms,
+                ..
+            } => self.check(state, *iteration, *attempt, *time_left_ms),
             Effect::Restore { to, .. } => self.restore(*to),
         }
     }
