@@ -15,6 +15,11 @@ mod support;
 
 mod e2e {
     mod agentside;
+    mod cli_contract;
+    mod cli_demo;
+    mod cli_record;
+    mod cli_replay;
+    mod cli_run;
     mod deciding;
     mod gaming;
     mod hostile;

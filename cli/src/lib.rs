@@ -1,8 +1,8 @@
 //! The face of loopexec: words in, words out.
 //!
 //! ```text
-//!   argv ──clap──> Command ──one function──> Outcome ──render──> stdout, stderr, exit code
-//!                                 └─ Failure ───┘
+//!   argv --clap--> Command --one function--> Outcome --render--> stdout, stderr, exit code
+//!                                 `-- Failure ---'
 //! ```
 //!
 //! A command is one file: an `Args` struct whose doc is its help, and one function. It returns what it found; only
@@ -17,5 +17,5 @@ mod outcome;
 mod render;
 mod which;
 
-pub use app::{help_tree, main};
+pub use app::{command_table, help_tree, main};
 pub use command::{COMMANDS, CommandRow};

@@ -7,6 +7,7 @@
 //!     home/      HOME and XDG_CONFIG_HOME: the signing key is made here
 //! ```
 
+pub(crate) mod cli;
 pub(crate) mod loops;
 mod processes;
 mod project;
