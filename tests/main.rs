@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod support {
-    pub(crate) mod project;
+    pub(crate) mod story;
 }
 
 mod e2e {
