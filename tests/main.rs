@@ -3,14 +3,22 @@
 // A helper that fails fails its test.
 #![allow(clippy::unwrap_used)]
 
-mod support {
-    pub(crate) mod story;
+mod conformance {
+    mod architecture;
+    mod golden;
+    mod house;
+    mod matrix;
+    mod spec;
 }
+mod support;
 
 mod e2e {
     mod agentside;
     mod deciding;
     mod gaming;
+    mod hostile;
+    mod lives;
     mod process;
     mod runners;
+    mod safety;
 }

@@ -143,6 +143,13 @@ impl From<ReplayError> for Failure {
             ReplayError::Record(error) => error.into(),
             ReplayError::Lock(error) => error.into(),
             ReplayError::Run(error) => error.into(),
+            // As a shell would say it; nothing is wrong with the run.
+            ReplayError::Interrupted { signal } => Self {
+                exit: u8::try_from(128 + signal).unwrap_or(u8::MAX),
+                reason: None,
+                cause: "",
+                message: error.to_string(),
+            },
             other => {
                 let cause = match &other {
                     ReplayError::NotVerified { .. } => "journal_not_verified",

@@ -1,1 +1,19 @@
-//! Placeholder header, replaced by the crate.
+//! Fuzz targets as plain functions: libFuzzer calls them with new bytes, `cargo test` with the corpus.
+//!
+//! ```text
+//! cargo fuzz run --fuzz-dir fuzz --features libfuzzer --sanitizer none reduce COPY_OF_THE_CORPUS
+//! ```
+//!
+//! A new target is one function, one line in [`TARGETS`], two lines in `fuzz_targets/`, a `[[bin]]` and a
+//! corpus folder. Targets over the journal's bytes belong into `bytes.rs`, those over what other programs
+//! write into `text.rs`.
+
+pub mod bytes;
+pub mod reduce;
+pub mod text;
+
+/// A target: panics on a broken property and answers with a label of what it reached.
+pub type Target = fn(&[u8]) -> String;
+
+/// Every target by the name of its corpus folder.
+pub const TARGETS: &[(&str, Target)] = &[("reduce", reduce::reduce)];

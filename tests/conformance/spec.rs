@@ -3,7 +3,6 @@
 //! ```text
 //!   code ──rows──> tables between `generated` markers     (LOOPEXEC_REGENERATE=1 rewrites them)
 //!   sources ──"SPEC n.n.n"──> clauses that exist
-//!   matrix rows called Shipped ──> tests that exist and are run
 //! ```
 //!
 //! A table whose rows are not in code yet stands in [`kept_by_hand`]: its columns are held to its generator, its rows
@@ -11,14 +10,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use engine::event::Event;
 use engine::event::halt::HaltReason;
+use engine::guard;
 
-const GUARDS: &[&str] = &["guard", "catches", "reason"];
+use super::house::{self, read, root, rust_files};
+
 const COMMANDS: &[&str] = &["command", "purpose", "exit"];
-const SETTINGS: &[&str] = &["setting", "flag", "environment", "default", "meaning"];
 
 /// The tables that are written from code, by marker.
 fn generated() -> Vec<(&'static str, String)> {
@@ -26,12 +25,14 @@ fn generated() -> Vec<(&'static str, String)> {
         ("halt-reasons", halt_reasons()),
         ("exit-codes", exit_codes()),
         ("events", events()),
+        ("guards", guards()),
+        ("settings", settings()),
     ]
 }
 
 /// The tables that wait for their list: marker and columns.
 fn kept_by_hand() -> Vec<(&'static str, &'static [&'static str])> {
-    vec![("guards", GUARDS), ("commands", COMMANDS), ("settings", SETTINGS)]
+    vec![("commands", COMMANDS)]
 }
 
 fn halt_reasons() -> String {
@@ -70,6 +71,26 @@ fn events() -> String {
         ]
     });
     table(&["kind", "version", "name", "meaning"], rows)
+}
+
+fn guards() -> String {
+    let rows = guard::ALL.iter().map(|guard| {
+        let reason = code(guard.reason.label());
+        vec![code(guard.name), guard.catches.into(), reason]
+    });
+    table(&["guard", "catches", "reason"], rows)
+}
+
+fn settings() -> String {
+    let rows = shell::config::reference().into_iter().map(|row| {
+        let default = if row.default.is_empty() {
+            String::new()
+        } else {
+            code(&row.default)
+        };
+        vec![code(row.key), code(&row.flag), code(row.env), default, row.meaning]
+    });
+    table(&["setting", "flag", "environment", "default", "meaning"], rows)
 }
 
 fn meanings() -> impl Iterator<Item = (&'static str, &'static str)> {
@@ -123,7 +144,7 @@ fn generated_tables_are_what_the_code_says() {
         let (start, end) = region(&spec, marker);
         spec.replace_range(start..end, &table);
     }
-    if std::env::var_os("LOOPEXEC_REGENERATE").is_some_and(|v| v == "1") {
+    if house::regenerate() {
         fs::write(root().join("SPEC.md"), &spec).unwrap();
     } else {
         let differs = before.lines().zip(spec.lines()).find(|(old, new)| old != new);
@@ -213,51 +234,11 @@ fn every_clause_that_is_cited_exists() {
 }
 
 #[test]
-fn the_matrix_claims_nothing_that_is_not_tested() {
-    let faults = matrix_faults(&spec(), &suites());
-    assert!(faults.is_empty(), "{}", faults.join("\n"));
-}
-
-#[test]
-fn a_claim_without_a_running_test_is_refused() {
-    let suites = suites();
-    let fault = |row: &str| matrix_faults(&format!("## 17 Matrix\n{row}\n"), &suites).concat();
-    let this = "conformance::spec::a_claim_without_a_running_test_is_refused";
-    assert_eq!(fault(&format!("| a | Shipped | `{this}` |")), "");
-    assert_eq!(
-        fault("| a | Shipped | `engine: event::tests::one_value_has_one_encoding` |"),
-        ""
-    );
-    assert_eq!(fault("| a | Planned | |"), "");
-    assert!(fault("| a | Shipped | |").contains("names no test"));
-    assert!(fault("| a | Shipped (core) | |").contains("is no status"));
-    assert!(fault("| a | Shipped | `engine: event::tests::no_such_fact` |").contains("no test"));
-    assert!(fault("| a | Shipped | `engine: event::halt::one_value_has_one_encoding` |").contains("no test"));
-    assert!(fault("| a | Shipped | `nowhere: event::tests::one_value_has_one_encoding` |").contains("no test"));
-    assert!(fault("").contains("no rows"));
-}
-
-#[test]
-fn an_ignored_test_proves_nothing() {
-    let source = "#[test]\n#[ignore]\nfn off() {}\n\n    #[test]\n    fn on(x: u8) {}\nfn helper() {}\n";
-    assert_eq!(tests_in(source), BTreeSet::from(["on".to_owned()]));
-}
-
-#[test]
 fn citations_are_found_however_deep_they_go() {
     assert_eq!(
         citations("(SPEC 4.3), SPEC 12.6.1. SPECIAL 7, SPEC x"),
         ["4.3", "12.6.1"]
     );
-}
-
-fn root() -> PathBuf {
-    let cli = Path::new(env!("CARGO_MANIFEST_DIR"));
-    cli.parent().expect("the package lies in the repository").to_path_buf()
-}
-
-fn read(path: &Path) -> String {
-    fs::read_to_string(path).unwrap_or_else(|error| panic!("cannot read {}: {error}", path.display()))
 }
 
 fn spec() -> String {
@@ -347,134 +328,4 @@ fn inner_references(spec: &str) -> Vec<String> {
     let alone = |list: &&str| list.contains('.') && list.chars().all(|c| c.is_ascii_digit() || ". ,".contains(c));
     let shallow = lists.filter(alone).flat_map(|list| list.split(", "));
     deep.chain(shallow).map(str::to_owned).collect()
-}
-
-fn rust_files(dir: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    let Ok(entries) = fs::read_dir(dir) else { return found };
-    for entry in entries.flatten() {
-        let (path, name) = (entry.path(), entry.file_name());
-        let name = name.to_string_lossy();
-        let is_dir = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        if is_dir && name != "target" && !name.starts_with('.') {
-            found.extend(rust_files(&path));
-        } else if !is_dir && name.ends_with(".rs") {
-            found.push(path);
-        }
-    }
-    found.sort();
-    found
-}
-
-/// One source file: its module path, the modules it opens, the tests in it that are run.
-struct Room {
-    path: String,
-    source: String,
-    tests: BTreeSet<String>,
-}
-
-/// The rooms of each crate by name; those of the end-to-end binary under the empty name.
-fn suites() -> BTreeMap<&'static str, Vec<Room>> {
-    let places = [
-        ("", "tests"),
-        ("engine", "engine/src"),
-        ("journal", "journal/src"),
-        ("models", "models/src"),
-        ("loopexec", "cli/src"),
-        ("shell", "cli/shell/src"),
-        ("fuzz", "fuzz/src"),
-    ];
-    places
-        .into_iter()
-        .map(|(name, place)| (name, rooms(&root().join(place))))
-        .collect()
-}
-
-fn rooms(dir: &Path) -> Vec<Room> {
-    let room = |file: &PathBuf| {
-        let path = file.strip_prefix(dir).ok()?.with_extension("");
-        let parts = path.iter().map(|part| part.to_string_lossy());
-        let parts: Vec<_> = parts
-            .filter(|part| !["mod", "lib", "main"].contains(&part.as_ref()))
-            .collect();
-        let source = read(file);
-        Some(Room {
-            path: parts.join("::"),
-            tests: tests_in(&source),
-            source,
-        })
-    };
-    rust_files(dir).iter().filter_map(room).collect()
-}
-
-/// Functions under `#[test]` that are not ignored.
-fn tests_in(source: &str) -> BTreeSet<String> {
-    let mut found = BTreeSet::new();
-    let (mut is_test, mut is_ignored) = (false, false);
-    for line in source.lines().map(str::trim_start) {
-        is_test |= line.starts_with("#[test]");
-        is_ignored |= line.starts_with("#[ignore");
-        if let Some(rest) = line.strip_prefix("fn ") {
-            if is_test && !is_ignored {
-                found.extend(rest.split(['(', '<']).next().map(str::to_owned));
-            }
-            (is_test, is_ignored) = (false, false);
-        }
-    }
-    found
-}
-
-fn is_tested(cited: &str, suites: &BTreeMap<&'static str, Vec<Room>>) -> bool {
-    let (suite, path) = cited.split_once(": ").unwrap_or(("", cited));
-    let Some((modules, name)) = path.rsplit_once("::") else {
-        return false;
-    };
-    suites
-        .get(suite)
-        .into_iter()
-        .flatten()
-        .filter(|room| room.tests.contains(name))
-        .any(|room| {
-            // What the file's own path leaves over must be modules that the file opens.
-            let inner = if room.path.is_empty() {
-                Some(modules)
-            } else {
-                modules.strip_prefix(&room.path)
-            };
-            let mut inner = inner
-                .into_iter()
-                .flat_map(|rest| rest.split("::"))
-                .filter(|module| !module.is_empty());
-            modules.starts_with(&room.path) && inner.all(|module| room.source.contains(&format!("mod {module} {{")))
-        })
-}
-
-/// Every row of section 17 that says more than the sources can show.
-fn matrix_faults(spec: &str, suites: &BTreeMap<&'static str, Vec<Room>>) -> Vec<String> {
-    let matrix = spec.split_once("\n## 17 ").map_or(spec, |(_, matrix)| matrix);
-    let mut faults = Vec::new();
-    let mut rows = 0;
-    let is_row =
-        |line: &&str| line.starts_with("| ") && !line.starts_with("| capability") && !line.starts_with("| ---");
-    for line in matrix.lines().filter(is_row) {
-        let cells: Vec<_> = line.trim_matches('|').split('|').map(str::trim).collect();
-        let [capability, status, tests] = cells[..] else {
-            faults.push(format!("not three cells: {line}"));
-            continue;
-        };
-        rows += 1;
-        if !["Shipped", "In progress", "Planned"].contains(&status) {
-            faults.push(format!("{capability}: `{status}` is no status"));
-        }
-        let named: Vec<_> = tests.split('`').skip(1).step_by(2).collect();
-        if status == "Shipped" && named.is_empty() {
-            faults.push(format!("{capability}: Shipped, and names no test"));
-        }
-        let missing = named.iter().filter(|test| !is_tested(test, suites));
-        faults.extend(missing.map(|test| format!("{capability}: there is no test `{test}` that runs")));
-    }
-    if rows == 0 {
-        faults.push("the matrix has no rows".into());
-    }
-    faults
 }

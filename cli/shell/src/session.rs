@@ -9,7 +9,6 @@ mod anchor;
 mod error;
 mod ledger;
 mod named;
-mod once;
 mod projection;
 mod signals;
 
@@ -26,13 +25,13 @@ use crate::config::Resolved;
 use crate::driver::{Broken, commit, drive};
 use crate::paths::{self, RunDir, RunId, StateDir};
 use crate::process::{Supervisor, SupervisorOptions, leftovers};
+use crate::record::latest;
 use crate::tree::{Options, Tree, TreeId};
-use crate::world::{RealWorld, resolve_programs};
+use crate::world::{RealWorld, resolve_programs, too_short};
 use crate::{clock, lock};
 
 pub use error::RunError;
 use ledger::Ledger;
-pub use once::check_once;
 pub use projection::Profile;
 
 /// How long leftovers of an earlier life may take to end.
@@ -101,20 +100,31 @@ pub fn start(start: Start, watch: &mut dyn Watch) -> Result<Finished, RunError> 
         Some(text) => RunId::parse(text)?,
         None => RunId::fresh(at.wall_ms)?,
     };
+    vet_named_key(&start)?;
     let _lock = lock::acquire(&state_dir, &id)?;
     end_leftovers(&state_dir)?;
-    let run = match start.run_id {
-        Some(_) => state_dir.create_run(id)?,
-        None => state_dir.create_fresh_run(at.wall_ms)?,
-    };
+    // The lock names its holder by this id, so the run gets no other one.
+    let run = state_dir.create_run(id)?;
     let opened = opened(&start, &run, at)?;
     let mut writer = Journal::create(&run.journal(), run.id().as_str())?;
     writer.attach_receipt(journal::ReceiptWriter::create(&run.receipt())?);
-    let life = Life { state_dir, run, env: start.env, exe: start.exe };
+    let life = Life {
+        state_dir,
+        run,
+        env: start.env,
+        exe: start.exe,
+    };
     let event = Event::from(opened);
     let state = State::first(&event).map_err(|illegal| RunError::illegal(0, &illegal))?;
     let mut ledger = Ledger::new(writer, &life, watch)?;
     ledger.begin(&state, &event)?;
+    if masks_its_status(&state.facts.policy().oracle.check) {
+        ledger.warn(
+            "the check is a pipe, whose exit status is that of its last command: a failing first command looks green; \
+             --pipefail makes it count"
+                .into(),
+        );
+    }
     life.live(state, ledger)
 }
 
@@ -123,15 +133,19 @@ pub fn start(start: Start, watch: &mut dyn Watch) -> Result<Finished, RunError> 
 /// # Errors
 /// As [`start`], and when the run is over for good, damaged, or not there.
 pub fn resume(resume: Resume, watch: &mut dyn Watch) -> Result<Finished, RunError> {
-    let none = || RunError::NoRun { workdir: resume.workdir.clone() };
-    let state_dir = StateDir::open(&resume.workdir)?.ok_or_else(none)?;
-    let id = match &resume.run_id {
-        Some(text) => RunId::parse(text)?,
-        None => state_dir.run_ids()?.pop().ok_or_else(none)?,
+    let none = || RunError::NoRun {
+        workdir: resume.workdir.clone(),
     };
-    let run = state_dir.open_run(id)?;
+    let state_dir = StateDir::open(&resume.workdir)?.ok_or_else(none)?;
+    let run = match &resume.run_id {
+        Some(text) => state_dir.open_run(RunId::parse(text)?)?,
+        None => latest(&state_dir)?.ok_or_else(none)?,
+    };
     let _lock = lock::acquire(&state_dir, run.id())?;
     let ended = end_leftovers(&state_dir)?;
+    if verify(&run, resume.expect_head)? == 0 {
+        return Err(RunError::NeverBegan { run_id: run.id().to_string() });
+    }
     let options = OpenOptions { expect_head: resume.expect_head, ..OpenOptions::default() };
     let store = std::sync::Arc::new(journal::FileStore::open(&run.journal()));
     let (mut writer, _) = Journal::open_write_in(store, &options)?;
@@ -139,10 +153,18 @@ pub fn resume(resume: Resume, watch: &mut dyn Watch) -> Result<Finished, RunErro
     let state = fold(&reader)?;
     let reason = state.resumable().err();
     if let Some(reason) = reason {
-        return Err(RunError::NotResumable { run_id: run.id().to_string(), reason });
+        return Err(RunError::NotResumable {
+            run_id: run.id().to_string(),
+            reason,
+        });
     }
     writer.attach_receipt(journal::ReceiptWriter::resume(&reader, &run.receipt())?);
-    let life = Life { state_dir, run, env: resume.env, exe: resume.exe };
+    let life = Life {
+        state_dir,
+        run,
+        env: resume.env,
+        exe: resume.exe,
+    };
     let mut ledger = Ledger::new(writer, &life, watch)?;
     ledger.reopen(&state);
     let mut state = state;
@@ -156,6 +178,20 @@ pub fn resume(resume: Resume, watch: &mut dyn Watch) -> Result<Finished, RunErro
     let resumed = state.resume(at, engine::VERSION.into(), clock::boot_id(), ended);
     state = ledger.commit(state, &resumed)?;
     life.live(state, ledger)
+}
+
+/// Examines the whole record, its signed checkpoints included, before anything is done on its word. Gives the number
+/// of its events.
+fn verify(run: &RunDir, expect_head: Option<Digest>) -> Result<u64, RunError> {
+    let options = journal::VerifyOptions { expect_head, ..journal::VerifyOptions::default() };
+    match Journal::verify(&run.journal(), &options, None) {
+        Ok(verdict) => match verdict.defect {
+            None => Ok(verdict.head.size),
+            Some(defect) => Err(journal::Error::from(defect).into()),
+        },
+        Err(journal::Error::Missing { .. }) => Ok(0),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Folds a journal, event by event.
@@ -172,7 +208,10 @@ pub fn fold(reader: &journal::Reader) -> Result<State, RunError> {
         };
         state = Some(next.map_err(|illegal| RunError::illegal(seq, &illegal))?);
     }
-    state.ok_or(RunError::Illegal { seq: 0, why: "the journal holds no event".into() })
+    state.ok_or(RunError::Illegal {
+        seq: 0,
+        why: "the journal holds no event".into(),
+    })
 }
 
 /// Processes that an earlier life could not end are ended before anything starts.
@@ -186,6 +225,19 @@ fn end_leftovers(state_dir: &StateDir) -> Result<u32, RunError> {
         }
     }
     Ok(ended)
+}
+
+/// A signing key that the user named and that cannot be used is said now, not after hours of unsigned work.
+fn vet_named_key(start: &Start) -> Result<(), RunError> {
+    if variable(&start.env, "LOOPEXEC_KEY").is_some_and(|named| !named.is_empty()) {
+        let path = paths::signing_key(&start.workdir, |name| variable(&start.env, name))?;
+        Keys::load_or_create(&path, &[&start.workdir])?;
+    }
+    Ok(())
+}
+
+fn variable(env: &[(OsString, OsString)], name: &str) -> Option<OsString> {
+    env.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.clone())
 }
 
 fn opened(start: &Start, run: &RunDir, at: Stamp) -> Result<RunOpened, RunError> {
@@ -208,6 +260,12 @@ fn opened(start: &Start, run: &RunDir, at: Stamp) -> Result<RunOpened, RunError>
         policy,
         origins,
     })
+}
+
+/// A shell pipe hides the exit status of all but its last command.
+fn masks_its_status(check: &engine::event::policy::Command) -> bool {
+    let text = check.display();
+    check.shell && text.replace("||", "").contains('|')
 }
 
 /// What stays the same for one life.
@@ -233,13 +291,18 @@ impl Life {
         if let Some(t0) = state.facts.t0 {
             tree.pin(TreeId(t0.0))?;
         }
-        let options = SupervisorOptions { runtime_dir: Some(self.run.path().to_path_buf()) };
+        let options = SupervisorOptions {
+            runtime_dir: Some(self.run.path().to_path_buf()),
+        };
         let stop = signals::watch().map_err(|error| RunError::Io {
             doing: "watch for signals in",
             path: self.run.path().to_path_buf(),
             error,
         })?;
         let supervisor = Supervisor::start(&self.exe, options)?;
+        for name in too_short(&state.facts.policy().secrets, &self.env) {
+            ledger.warn(format!("the value of {name} is too short to be told from ordinary text and is not masked"));
+        }
         let mut world = RealWorld::new(&state, self.run.clone(), &self.env, supervisor, stop, tree);
         let outcome = drive(state, &mut world, &mut ledger);
         world.shutdown();
@@ -260,13 +323,16 @@ impl Life {
 
     fn workdir(&self, _: &State) -> PathBuf {
         // The state directory lies in the workdir; the path of today counts, not the recorded one.
-        self.state_dir.path().parent().map(Path::to_path_buf).unwrap_or_default()
+        self.state_dir
+            .path()
+            .parent()
+            .map(Path::to_path_buf)
+            .unwrap_or_default()
     }
 
     /// The user's signing key; made on first use, never inside the workdir. Without one the receipt is unsigned.
     fn keys(&self, workdir: &Path, ledger: &mut Ledger<'_>) -> Option<Keys> {
-        let variable = |name: &str| self.env.iter().rev().find(|(n, _)| n == name).map(|(_, v)| v.clone());
-        let made = paths::signing_key(workdir, variable)
+        let made = paths::signing_key(workdir, |name| variable(&self.env, name))
             .map_err(|error| error.to_string())
             .and_then(|path| Keys::load_or_create(&path, &[workdir]).map_err(|error| error.to_string()));
         match made {

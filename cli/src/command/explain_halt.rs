@@ -39,7 +39,7 @@ struct Row {
 pub(crate) fn run(args: Args, scene: &Scene) -> Result<Outcome, Failure> {
     if let Some(about) = &args.about {
         if let Some(reason) = HaltReason::from_label(about) {
-            return Ok(rows(&[reason], None));
+            return Ok(rows(&[reason]));
         }
         if let Ok(code) = about.parse::<u8>() {
             return code_rows(code);
@@ -93,7 +93,7 @@ fn of_run(which: &Which, scene: &Scene) -> Result<Outcome, Failure> {
     Ok(Outcome::new(answer, text))
 }
 
-fn rows(reasons: &[HaltReason], note: Option<&str>) -> Outcome {
+fn rows(reasons: &[HaltReason]) -> Outcome {
     let rows: Vec<Row> = reasons
         .iter()
         .map(|reason| {
@@ -112,9 +112,13 @@ fn rows(reasons: &[HaltReason], note: Option<&str>) -> Outcome {
         text.push_str(&format!("exit {}, {}: {}\n", row.exit, row.class, class(row.exit)));
     }
     for row in &rows {
-        text.push_str(&format!("  {:<28} {} ({} acts)\n", row.reason, row.sentence, row.owner));
+        let owner = if row.owner == "human" {
+            "  (a person has to act)"
+        } else {
+            ""
+        };
+        text.push_str(&format!("  {:<28} {}{owner}\n", row.reason, row.sentence));
     }
-    text.push_str(note.unwrap_or_default());
     let mut answer = Answer::new("explain-halt", "ok");
     answer.why = rows.first().map(|row| class(row.exit).to_owned());
     Outcome::new(answer.with("reasons", rows), text)
@@ -127,7 +131,7 @@ fn code_rows(code: u8) -> Result<Outcome, Failure> {
         .filter(|reason| reason.exit_code() == code)
         .collect();
     if !reasons.is_empty() {
-        return Ok(rows(&reasons, None));
+        return Ok(rows(&reasons));
     }
     let meaning = match code {
         0 => "the command did what it was asked; a run only with --success-exit 0".to_owned(),

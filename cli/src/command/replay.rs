@@ -1,14 +1,10 @@
 //! `replay`: the recorded check, once more, on the recorded tree.
 
-use std::path::Path;
-
 use engine::event::halt::HaltReason;
-use engine::State;
 use journal::VerifyOptions;
 use serde::Serialize;
 use shell::record::Place;
-use shell::replay::{self, Compared, Replayed};
-use shell::session::check_once;
+use shell::replay::{self, Compared, Replayed, Surroundings};
 
 use crate::app::Scene;
 use crate::failure::Failure;
@@ -63,9 +59,11 @@ pub(crate) fn run(args: Args, scene: &Scene) -> Result<Outcome, Failure> {
 
 /// Verifies and replays one run.
 pub(crate) fn of_place(place: &Place, scene: &Scene) -> Result<Replayed, Failure> {
-    let exe = scene.exe()?;
-    let mut check = |copy: &Path, state: &State| check_once(copy, state, &scene.env, &exe);
-    let (_, replayed) = replay::replay(place, &VerifyOptions::default(), &mut check)?;
+    let with = Surroundings {
+        env: scene.env.clone(),
+        exe: scene.exe()?,
+    };
+    let (_, replayed) = replay::replay(place, &VerifyOptions::default(), &with)?;
     Ok(replayed)
 }
 

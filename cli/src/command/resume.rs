@@ -1,7 +1,6 @@
 //! `resume`: another life of a run.
 
 use engine::event::id::Digest;
-use shell::paths;
 use shell::session::{self, Resume};
 
 use super::life::{self, Showing, Watcher};
@@ -32,12 +31,14 @@ pub(crate) fn run(args: Args, scene: &Scene) -> Result<Outcome, Failure> {
     let success_exit = args.showing.success_exit(scene)?;
     let expect_head = args.expect_head.as_deref().map(head).transpose()?;
     let amendment = contract::amendment(&args.limits.0)?;
-    let workdir = paths::workdir(&args.which.at.workdir)?;
+    // The latest run is the one that `status` and `report` show.
+    let place = args.which.find()?;
+    let workdir = place.workdir;
     let mut watcher = Watcher::new(scene, &args.showing);
     let finished = session::resume(
         Resume {
             workdir: workdir.clone(),
-            run_id: args.which.id().map(str::to_owned),
+            run_id: Some(place.run.id().to_string()),
             amendment,
             expect_head,
             env: scene.env.clone(),

@@ -74,11 +74,17 @@ pub(crate) fn run_as(command: &'static str, args: Args, scene: &Scene) -> Result
     flags.exec_words = args.words;
     let mut watcher = Watcher::new(scene, &args.showing);
     let finished = if args.resume {
+        if !flags.exec_words.is_empty() {
+            return Err(Failure::usage(
+                "--: the work command of a run is pinned; start a new run for another one",
+            ));
+        }
         let amendment = contract::amendment(&flags)?;
+        let place = shell::record::find(&workdir, args.run_id.as_deref())?;
         session::resume(
             Resume {
                 workdir: workdir.clone(),
-                run_id: args.run_id,
+                run_id: Some(place.run.id().to_string()),
                 amendment,
                 expect_head: None::<Digest>,
                 env: scene.env.clone(),

@@ -7,7 +7,7 @@ use engine::event::halt::HaltReason;
 use journal::{Journal, VerifyOptions, checkpoint, keys};
 use serde::Serialize;
 use shell::paths;
-use shell::record::{self, Audit, Place, ReceiptState, SignatureState};
+use shell::record::{self, Audit, Decisions, Place, ReceiptState, SignatureState};
 
 use super::resume::head;
 use crate::app::Scene;
@@ -62,6 +62,8 @@ struct Verified {
     torn_bytes: u64,
     receipt: &'static str,
     acknowledgements: u64,
+    /// `rederived`, `other_engine` (made by a version that this build cannot speak for) or `differ`.
+    decisions: &'static str,
     defect: Option<Defect>,
     proof: Option<String>,
 }
@@ -174,6 +176,7 @@ fn journal_object(audit: &Audit, proof: Option<&str>) -> Verified {
         torn_bytes: verdict.torn_bytes,
         receipt: audit.receipt.label(),
         acknowledgements: audit.acks,
+        decisions: audit.decisions.label(),
         defect: verdict.defect.as_ref().map(|defect| Defect {
             code: defect.code.code(),
             label: defect.code.label(),
@@ -214,6 +217,7 @@ fn text(place: &Place, audit: &Audit, proof: Option<&str>, live: bool) -> String
         format!("{}{up_to} in {} segments", verdict.head.size, verdict.segments),
     );
     line("head", verdict.head.leaf.hex());
+    line("decisions", decided(audit));
     line(
         "receipt",
         if live {
@@ -239,6 +243,16 @@ fn text(place: &Place, audit: &Audit, proof: Option<&str>, live: bool) -> String
         line("proof", proof.to_owned());
     }
     out
+}
+
+fn decided(audit: &Audit) -> String {
+    match &audit.decisions {
+        Decisions::Hold => "every one follows from the facts before it".to_owned(),
+        Decisions::OtherEngine(version) => {
+            format!("made by engine {version} and not derived again by this one; their order is lawful")
+        }
+        Decisions::Differ(why) => why.clone(),
+    }
 }
 
 fn signed(audit: &Audit) -> String {

@@ -319,7 +319,12 @@ mod tests {
         bench.universe = crate::members::IdSet::default();
         let state = |bench: &Bench| {
             let report = judge(&bench.evidence());
-            report.guards.iter().find(|run| run.guard == "outcome_downgrades").unwrap().state
+            report
+                .guards
+                .iter()
+                .find(|run| run.guard == "outcome_downgrades")
+                .unwrap()
+                .state
         };
         assert_eq!(state(&bench), GuardState::NotApplicable);
         bench.active_at_t0 = ["outcome_downgrades".to_string()].into();

@@ -17,7 +17,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let touched = evidence.interference.iter();
     Outcome::active(
         touched
-            .map(|name| GUARD.violation(name.as_str(), "written by something else"))
+            .map(|name| GUARD.violation(name.as_str(), "changed by something else"))
             .collect(),
     )
 }

@@ -77,7 +77,11 @@ impl Room for Guards {
             facts.violations += 1;
         }
         if judged.iteration == 0 {
-            let active = judged.report.guards.iter().filter(|run| run.state == GuardState::Active);
+            let active = judged
+                .report
+                .guards
+                .iter()
+                .filter(|run| run.state == GuardState::Active);
             facts.active_guards = active.map(|run| run.guard.clone()).collect();
         }
         let passing = facts.members.passing();

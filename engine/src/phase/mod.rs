@@ -143,7 +143,12 @@ impl Phase {
             Self::Ratchet(_) | Self::Progress(_) if facts.iteration == 0 => Self::Open(open::Open),
             Self::Ratchet(room) => Self::Check(room.check_again(seen)),
             Self::Progress(room) => Self::Check(room.check_again(seen)),
-            other => other,
+            other @ (Self::Open(_)
+            | Self::BuildContext(_)
+            | Self::Execute(_)
+            | Self::Guards(_)
+            | Self::Checkpoint(_)
+            | Self::Closed(_)) => other,
         }
     }
 

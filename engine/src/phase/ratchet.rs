@@ -73,12 +73,7 @@ impl Ratchet {
         let measurement = &judged.check.measurement;
         if measurement.collector == FAILURES_CMD && measurement.report == ReportState::Malformed {
             let detail = format!("the failures command's answer is unusable: {}", measurement.note);
-            return halt(
-                facts,
-                HaltReason::ObjectiveUnverified,
-                "failures_cmd",
-                &detail,
-            );
+            return halt(facts, HaltReason::ObjectiveUnverified, "failures_cmd", &detail);
         }
         if let Some(Objection { reason, guard, detail }) = &judged.violation {
             let guards = &facts.policy().guards;

@@ -267,3 +267,23 @@ fn an_unfit_contract_halts_before_anything_is_asked_of_the_world() {
     told(&run, "open\nhalt workspace_invalid check_missing");
     assert!(run.state().unwrap().resumable().is_err());
 }
+
+#[test]
+fn an_answer_to_another_question_is_an_internal_error() {
+    let run = models::drive::Run::new(policy(|_| {}), project(3));
+    let state = run.state().unwrap();
+    let engine::Next::Perform(effect) = state.next() else {
+        panic!("t0 is asked for")
+    };
+    let answer = engine::Observation::Waited {
+        at: engine::event::id::Stamp::default(),
+    };
+    let event = state.observe(&effect, answer);
+    let state = state.apply(&event).unwrap();
+    let halted = state.facts.halted.clone().unwrap();
+    assert_eq!(
+        (halted.reason, halted.cause.as_str()),
+        (R::InternalError, "foreign_answer")
+    );
+    assert!(state.resumable().is_err());
+}

@@ -165,7 +165,7 @@ fn the_key_is_found_by_the_first_variable_that_counts() {
     let all = [("LOOPEXEC_KEY", "/k/key"), ("XDG_CONFIG_HOME", "/x"), ("HOME", "/h")];
     let of = |set: &[(&'static str, &'static str)]| {
         let set = set.to_vec();
-        signing_key(Path::new("/work/tree"), move |name| {
+        signing_key(Path::new("/w/tree"), move |name| {
             set.iter().find(|(n, _)| *n == name).map(|(_, v)| OsString::from(v))
         })
     };

@@ -1,20 +1,23 @@
 //! An acknowledgement: a person signs that they have read what was accepted so far.
 
 use std::fmt;
+use std::fs;
 use std::path::Path;
 
 use ed25519_dalek::{Signature, VerifyingKey};
+use engine::State;
 use engine::event::Event;
 use engine::event::halt::HaltReason;
 use engine::event::id::Digest;
 use engine::event::people::Acked;
 use engine::phase::Illegal;
-use journal::{Journal, Keys, ReceiptWriter};
+use journal::{Journal, Keys, Notes, ReceiptWriter, Writer};
 
 use super::{Place, Record, RecordError};
 use crate::clock;
 use crate::lock::{self, LockError};
 use crate::paths::RunDir;
+use crate::session::Profile;
 
 /// First line of what is signed, so that it can be taken for nothing else.
 const TITLE: &str = "loopexec-ack/v1";
@@ -114,16 +117,36 @@ pub fn acknowledge(place: &Place, wanted: &Acknowledge<'_>) -> Result<Acked, Ack
     acked.signature = super::audit::hex(&keys.sign_bytes(text.as_bytes()));
     let event = Event::from(acked.clone());
     let seq = record.fold.events;
-    state
+    let state = state
         .apply(&event)
         .map_err(|illegal| AckError::Unsound { seq, illegal })?;
     let reader = Journal::open_read(&place.run.journal())?;
     writer.attach_receipt(ReceiptWriter::resume(&reader, &place.run.receipt())?);
     writer.append(&event)?;
-    // An acknowledgement that was said to be recorded must survive everything.
-    writer.seal(Digest::ZERO, None)?;
+    // A checkpoint by another key than the run's own would be taken for a forgery.
+    let last = Notes::read(writer.store().as_ref())?.notes.pop();
+    let own = last.is_some_and(|note| note.key_id == journal::checkpoint::key_id(&keys.public()));
+    writer.seal(profile_digest(&state), own.then_some(&keys))?;
+    refresh(&place.run, &state, &writer);
     writer.close()?;
     Ok(acked)
+}
+
+/// What the events fold to, as a signed checkpoint names it.
+fn profile_digest(state: &State) -> Digest {
+    let bytes = serde_json::to_vec(&Profile::of(state, 0, Digest::ZERO)).unwrap_or_default();
+    Digest(*blake3::hash(&bytes).as_bytes())
+}
+
+/// Brings the projection up to date. Best effort: the journal is the truth, and the next life rewrites it.
+fn refresh(run: &RunDir, state: &State, writer: &Writer) {
+    let head = writer.head();
+    let Ok(mut bytes) = serde_json::to_vec_pretty(&Profile::of(state, head.size, head.leaf)) else {
+        return;
+    };
+    bytes.push(b'\n');
+    let temporary = run.state_file().with_extension("json.new");
+    let _kept_old = fs::write(&temporary, &bytes).and_then(|()| fs::rename(&temporary, run.state_file()));
 }
 
 /// What an acknowledgement signs; `head` is the chain value before it.

@@ -13,30 +13,69 @@ use journal::{Journal, Verdict, VerifyOptions};
 use super::{RecordError, ack};
 use crate::paths::RunDir;
 
-/// Judges events one after the other: each must belong where it stands.
+/// Folds events one after the other and keeps them for the second look.
 #[derive(Debug, Default)]
-pub struct Legal {
+struct Legal {
     state: Option<State>,
+    events: Vec<Event>,
+    /// Another engine made some of the decisions.
+    other_engine: Option<String>,
     /// An acknowledgement is among the events.
     acked: bool,
 }
 
 impl Legal {
     /// Takes the next event, or says why it cannot be the next.
-    ///
-    /// # Errors
-    /// A sentence for people.
-    pub fn judge(&mut self, seq: u64, event: &Event) -> Result<(), String> {
-        let before = self.state.take();
-        let after = match before {
+    fn judge(&mut self, seq: u64, event: &Event) -> Result<(), String> {
+        let after = match self.state.take() {
             None if seq == 0 => State::first(event),
             None => return Err("an event before it was not lawful".to_owned()),
-            // Deriving recorded decisions again belongs here: `before` is the state that decided.
             Some(state) => state.apply(event),
         };
         self.state = Some(after.map_err(|illegal| illegal.to_string())?);
+        let engine = match event {
+            Event::RunOpened(opened) => Some(&opened.engine),
+            Event::Resumed(resumed) => Some(&resumed.engine),
+            _ => None,
+        };
+        let other = engine.filter(|engine| *engine != engine::VERSION);
+        self.other_engine = self.other_engine.take().or_else(|| other.cloned());
         self.acked |= matches!(event, Event::Acked(_));
+        self.events.push(event.clone());
         Ok(())
+    }
+
+    /// Derives every recorded decision again from the facts before it.
+    fn decisions(&self) -> Decisions {
+        if let Some(version) = &self.other_engine {
+            return Decisions::OtherEngine(version.clone());
+        }
+        match engine::rederive(&self.events) {
+            Ok(_) => Decisions::Hold,
+            Err(_) if self.events.is_empty() => Decisions::Hold,
+            Err(divergence) => Decisions::Differ(divergence.to_string()),
+        }
+    }
+}
+
+/// Whether the recorded decisions are those that the facts call for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Decisions {
+    /// Every one was derived again.
+    Hold,
+    /// Made by this version of the engine, which this build cannot speak for.
+    OtherEngine(String),
+    /// The first that differs, in a sentence.
+    Differ(String),
+}
+
+impl Decisions {
+    pub const fn label(&self) -> &'static str {
+        match self {
+            Self::Hold => "rederived",
+            Self::OtherEngine(_) => "other_engine",
+            Self::Differ(_) => "differ",
+        }
     }
 }
 
@@ -88,6 +127,7 @@ impl SignatureState {
 #[derive(Debug)]
 pub struct Audit {
     pub verdict: Verdict,
+    pub decisions: Decisions,
     pub receipt: ReceiptState,
     pub signature: SignatureState,
     /// Acknowledgements whose signature is right, and sentences about those whose is not.
@@ -104,6 +144,7 @@ impl Audit {
     /// repairs it.
     pub fn is_sound(&self) -> bool {
         self.verdict.is_intact()
+            && !matches!(self.decisions, Decisions::Differ(_))
             && !matches!(self.receipt, ReceiptState::Differs(_))
             && self.bad_acks.is_empty()
             && self.bad_blobs.is_empty()
@@ -113,6 +154,11 @@ impl Audit {
     pub fn defect(&self) -> Option<String> {
         if let Some(defect) = &self.verdict.defect {
             return Some(defect.to_string());
+        }
+        if let Decisions::Differ(why) = &self.decisions {
+            return Some(format!(
+                "a recorded decision does not follow from the facts before it: {why}"
+            ));
         }
         if let ReceiptState::Differs(why) = &self.receipt {
             return Some(why.clone());
@@ -140,6 +186,7 @@ pub fn audit(run: &RunDir, options: &VerifyOptions, live: bool) -> Result<Audit,
         (0, Vec::new())
     };
     Ok(Audit {
+        decisions: legal.decisions(),
         receipt: if live || !verdict.is_intact() {
             ReceiptState::Matches
         } else {

@@ -14,6 +14,7 @@ use super::{Record, RecordError, audit, governor};
 use crate::lock;
 use crate::paths::{RunDir, StateDir};
 use crate::process::leftovers;
+use crate::session::Profile;
 
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -200,24 +201,16 @@ fn projection(record: &Record, seen: &mut Hygiene) {
         return;
     };
     let Some(state) = &record.fold.state else { return };
-    let halted = state.facts.halted.as_ref().map(|halted| halted.reason.label());
-    let expected = [
-        ("run_id", Some(serde_json::Value::from(run_id.as_str()))),
-        ("iteration", Some(state.facts.iteration.into())),
-        ("halt_reason", halted.map(Into::into)),
-    ];
-    for (name, wanted) in expected {
-        let have = told.get(name).filter(|value| !value.is_null());
-        if have != wanted.as_ref() {
-            let shown =
-                |value: Option<&serde_json::Value>| value.map_or_else(|| "nothing".to_owned(), ToString::to_string);
-            let detail = format!(
-                "state.json says {name} is {}, the journal says {}; it is rebuilt on resume",
-                shown(have),
-                shown(wanted.as_ref())
-            );
-            seen.push(Grade::Warning, run_id, detail);
-        }
+    let wanted = serde_json::to_value(Profile::of(state, record.fold.events, record.head));
+    let Ok(serde_json::Value::Object(wanted)) = wanted else {
+        return;
+    };
+    if let Some((name, _)) = wanted
+        .iter()
+        .find(|(name, value)| told.get(name.as_str()) != Some(value))
+    {
+        let detail = format!("state.json and the journal differ in {name}; it is rebuilt on resume");
+        seen.push(Grade::Warning, run_id, detail);
     }
 }
 

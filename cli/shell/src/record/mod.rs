@@ -28,7 +28,8 @@ use crate::lock::{self, Holder, LockError};
 use crate::paths::{PathError, RunDir, StateDir};
 
 pub use ack::{AckError, Acknowledge, acknowledge};
-pub use audit::{Audit, Legal, ReceiptState, SignatureState, audit};
+pub use audit::{Audit, Decisions, ReceiptState, SignatureState, audit};
+pub(crate) use find::latest;
 pub use find::{Place, find};
 pub use fold::{AcceptedTree, Fold, Judged};
 pub use follow::Follow;

@@ -26,6 +26,10 @@ pub enum ReplayError {
     Scratch {
         error: io::Error,
     },
+    /// A signal cut the check short.
+    Interrupted {
+        signal: i32,
+    },
 }
 
 impl ReplayError {
@@ -37,7 +41,9 @@ impl ReplayError {
             Self::Tree(TreeError::NotStored { .. } | TreeError::BlobMissing { .. }) => HaltReason::ObjectiveUnverified,
             Self::Record(error) => error.reason(),
             Self::Run(error) => error.reason(),
-            Self::Lock(_) | Self::Tree(_) | Self::Scratch { .. } => HaltReason::WorkspaceInvalid,
+            Self::Lock(_) | Self::Tree(_) | Self::Scratch { .. } | Self::Interrupted { .. } => {
+                HaltReason::WorkspaceInvalid
+            }
         }
     }
 }
@@ -54,6 +60,9 @@ impl fmt::Display for ReplayError {
             }
             Self::NothingToReplay => {
                 f.write_str("no check of this run came to an exit status, so there is no verdict to replay")
+            }
+            Self::Interrupted { signal } => {
+                write!(f, "the replay was interrupted by signal {signal}; nothing was changed")
             }
             Self::Scratch { error } => write!(
                 f,

@@ -5,27 +5,22 @@
 //!     (first, always)                                (never the recorded path)
 //! ```
 //!
-//! A verdict can be replayed; the way to it cannot. Nothing is executed before the journal has verified, and how the
-//! check is run is somebody else's business: see [`RunCheck`].
+//! A verdict can be replayed; the way to it cannot. Nothing is executed before the journal has verified. Start with
+//! [`replay()`]; [`check_once`] is how the check is run.
 
+mod check;
 mod error;
 
-use std::path::Path;
-
+use engine::State;
 use engine::event::id::Digest;
-use engine::event::measurement::CommandRun;
-use engine::{Reading, State};
 use journal::VerifyOptions;
 
 use crate::lock;
 use crate::record::{Audit, Judged, Place, Record, audit};
-use crate::session::RunError;
 use crate::tree::{Options, Tree, TreeId};
 
+pub use check::{Checked, Surroundings, check_once};
 pub use error::ReplayError;
-
-/// Runs the check of a contract once in a directory and reads it, as a run would.
-pub type RunCheck<'a> = &'a mut dyn FnMut(&Path, &State) -> Result<(CommandRun, Reading), RunError>;
 
 /// Two values that should be the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,11 +80,7 @@ impl Replayed {
 ///
 /// # Errors
 /// The journal does not verify, there is no verdict, the tree cannot be laid out, or the check could not be run.
-pub fn replay(
-    place: &Place,
-    options: &VerifyOptions,
-    run_check: RunCheck<'_>,
-) -> Result<(Audit, Replayed), ReplayError> {
+pub fn replay(place: &Place, options: &VerifyOptions, with: &Surroundings) -> Result<(Audit, Replayed), ReplayError> {
     // The store is shared with a run at work, which must not find its half-written files cleared away.
     let _held = lock::acquire(&place.state, place.run.id())?;
     let found = audit(&place.run, options, false)?;
@@ -100,7 +91,10 @@ pub fn replay(
     let (Some(judged), Some(state)) = (record.fold.judged, record.fold.state) else {
         return Err(ReplayError::NothingToReplay);
     };
-    let (run, reading) = in_fresh_copy(place, &judged, &state, run_check)?;
+    let Checked { run, reading, signal } = in_fresh_copy(place, &judged, &state, with)?;
+    if signal != 0 {
+        return Err(ReplayError::Interrupted { signal });
+    }
     let measured = &judged.check.measurement;
     let replayed = Replayed {
         run_id: place.run.id().to_string(),
@@ -125,12 +119,7 @@ pub fn replay(
     Ok((found, replayed))
 }
 
-fn in_fresh_copy(
-    place: &Place,
-    judged: &Judged,
-    state: &State,
-    run_check: RunCheck<'_>,
-) -> Result<(CommandRun, Reading), ReplayError> {
+fn in_fresh_copy(place: &Place, judged: &Judged, state: &State, with: &Surroundings) -> Result<Checked, ReplayError> {
     let tree = Tree::open(&place.workdir, place.state.path(), Options::default())?;
     // Away from the workdir: a copy beneath it would still find the project's own files above itself.
     let scratch = tempfile::Builder::new()
@@ -139,5 +128,7 @@ fn in_fresh_copy(
         .map_err(|error| ReplayError::Scratch { error })?;
     let copy = scratch.path().join("tree");
     tree.materialise(TreeId(judged.tree.0), &copy)?;
-    Ok(run_check(&copy, state)?)
+    let shelf = scratch.path().join("shelf");
+    std::fs::create_dir(&shelf).map_err(|error| ReplayError::Scratch { error })?;
+    Ok(check_once(&copy, &shelf, state, with)?)
 }

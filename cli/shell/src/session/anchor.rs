@@ -31,7 +31,9 @@ impl Anchors {
 
     /// Opens what is new. Best effort: without a handle there is nothing to copy from, and nothing else is lost.
     pub(super) fn hold(&mut self) {
-        let Ok(entries) = fs::read_dir(self.run.journal()) else { return };
+        let Ok(entries) = fs::read_dir(self.run.journal()) else {
+            return;
+        };
         for entry in entries.flatten() {
             let name = entry.file_name();
             if name == "LOCK" || self.held.iter().any(|(known, _)| *known == name) {
@@ -52,16 +54,27 @@ impl Anchors {
     pub(super) fn put_back(&mut self) -> Result<Writer, RunError> {
         let workdir = self.run.path().ancestors().nth(3);
         if let Some(workdir) = workdir {
+            if !workdir.exists() {
+                return Err(RunError::WorkdirRemoved { workdir: workdir.to_path_buf() });
+            }
             StateDir::create(workdir)?;
         }
         let journal = self.run.journal();
         for dir in [journal.clone(), self.run.blobs(), self.run.context()] {
-            fs::create_dir_all(&dir).map_err(|error| RunError::Io { doing: "create", path: dir, error })?;
+            fs::create_dir_all(&dir).map_err(|error| RunError::Io {
+                doing: "create",
+                path: dir,
+                error,
+            })?;
         }
         for (name, file) in &mut self.held {
             let path = journal.join(name);
             if !path.exists() {
-                copy(file, &path).map_err(|error| RunError::Io { doing: "put back", path, error })?;
+                copy(file, &path).map_err(|error| RunError::Io {
+                    doing: "put back",
+                    path,
+                    error,
+                })?;
             }
         }
         let (mut writer, _) = Journal::open_write(&journal)?;
@@ -77,7 +90,11 @@ fn copy(from: &mut File, to: &std::path::Path) -> std::io::Result<()> {
     from.seek(SeekFrom::Start(0))?;
     let mut bytes = Vec::new();
     from.read_to_end(&mut bytes)?;
-    let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(to)?;
+    let mut file = fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(to)?;
     file.write_all(&bytes)?;
     file.sync_all()
 }

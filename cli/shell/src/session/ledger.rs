@@ -72,7 +72,10 @@ impl<'w> Ledger<'w> {
     }
 
     fn writer(&mut self) -> Result<&mut Writer, RunError> {
-        self.writer.as_mut().ok_or(RunError::Illegal { seq: self.events, why: "the journal was lost".into() })
+        self.writer.as_mut().ok_or(RunError::Illegal {
+            seq: self.events,
+            why: "the journal was lost".into(),
+        })
     }
 
     /// Signs what was recorded and lets watchers know of all of it.
@@ -121,6 +124,10 @@ impl Record for Ledger<'_> {
             self.watch.event(seq, &event);
         }
         Ok(())
+    }
+
+    fn running_out(&mut self) -> Option<String> {
+        self.writer.as_mut()?.spare_error().map(str::to_owned)
     }
 
     fn announce(&mut self, effect: &Effect) {

@@ -115,7 +115,9 @@ impl<'a> Profile<'a> {
             tree: facts.tree,
             commit: facts.head.as_deref(),
             branch: facts.branch.as_deref(),
-            open_failures: failing.map(|f| f.iter().take(FAILURES_NAMED).collect()).unwrap_or_default(),
+            open_failures: failing
+                .map(|f| f.iter().take(FAILURES_NAMED).collect())
+                .unwrap_or_default(),
             open_failures_total: failing.map_or(0, engine::IdSet::len),
             cumulative_microusd: facts.spend.microusd,
             cost_known: facts.spend.calls > 0 && !facts.spend.unknown,
@@ -161,7 +163,11 @@ pub(super) struct Projections {
 
 impl Projections {
     pub(super) fn new(state_dir: &StateDir, run: &RunDir) -> Self {
-        Self { file: run.state_file(), latest: state_dir.state_file(), linked: false }
+        Self {
+            file: run.state_file(),
+            latest: state_dir.state_file(),
+            linked: false,
+        }
     }
 
     /// Writes the profile; the error is a sentence, because a projection can always be rebuilt.
@@ -169,7 +175,9 @@ impl Projections {
         let mut bytes = serde_json::to_vec_pretty(&Profile::of(state, events, head)).ok()?;
         bytes.push(b'\n');
         let written = replace(&self.file, &bytes).and_then(|()| self.link());
-        written.err().map(|error| format!("{} could not be written: {error}", self.file.display()))
+        written
+            .err()
+            .map(|error| format!("{} could not be written: {error}", self.file.display()))
     }
 
     /// `state.json` of the state directory is the newest run's.

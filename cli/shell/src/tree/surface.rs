@@ -6,7 +6,6 @@ use std::os::fd::AsFd;
 
 use rustix::fs::FileType;
 
-use super::{Tree, TreeSeen};
 use super::beneath::{Beneath, open_dir_at};
 use super::error::TreeError;
 use super::listing::{SkipReason, Slot, list};
@@ -15,6 +14,7 @@ use super::path::{is_under, join, split};
 use super::read::buffer;
 use super::stat::Now;
 use super::state::{entry, look_beneath};
+use super::{Tree, TreeSeen};
 
 impl Tree {
     /// Captures every file that `matcher` accepts (by path relative to the workdir), git-ignored or not,

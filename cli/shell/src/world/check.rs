@@ -41,7 +41,11 @@ impl Oracle {
             "none" => None,
             name => collect::by_name(name),
         };
-        Self { detection, collector, light: false }
+        Self {
+            detection,
+            collector,
+            light: false,
+        }
     }
 }
 
@@ -51,14 +55,21 @@ fn detection(workdir: &Path, check: &Command) -> Detection {
         bytes.truncate(LOOK_BYTES);
         Some(String::from_utf8_lossy(&bytes).into_owned())
     };
-    let makefile = ["GNUmakefile", "makefile", "Makefile", "justfile", "Justfile"].iter().find_map(|name| text(name));
+    let makefile = ["GNUmakefile", "makefile", "Makefile", "justfile", "Justfile"]
+        .iter()
+        .find_map(|name| text(name));
     let command = check.display();
     let scripts = command
         .split(|c: char| c.is_whitespace() || ";&|()'\"".contains(c))
         .filter(|word| !word.is_empty() && workdir.join(word).is_file())
         .filter_map(|word| Some((word.trim_start_matches("./").to_string(), text(word).filter(|text| is_shell(text))?)))
         .collect();
-    Detection { command, makefile, package_json: text("package.json"), scripts }
+    Detection {
+        command,
+        makefile,
+        package_json: text("package.json"),
+        scripts,
+    }
 }
 
 /// Whether a text can be read as a shell reads it: an interpreter or a runner of another language cannot.
@@ -84,8 +95,11 @@ impl ReportFile {
 
     /// The content, when this run wrote it.
     fn read(&self) -> (ReportState, Option<Vec<u8>>) {
-        let Ok(after) = fs::metadata(&self.path) else { return (ReportState::Absent, None) };
-        let same = |b: &Metadata| (b.ino(), b.ctime(), b.ctime_nsec()) == (after.ino(), after.ctime(), after.ctime_nsec());
+        let Ok(after) = fs::metadata(&self.path) else {
+            return (ReportState::Absent, None);
+        };
+        let same =
+            |b: &Metadata| (b.ino(), b.ctime(), b.ctime_nsec()) == (after.ino(), after.ctime(), after.ctime_nsec());
         if self.before.as_ref().is_some_and(same) {
             return (ReportState::Stale, None);
         }
@@ -97,7 +111,13 @@ impl ReportFile {
 }
 
 impl RealWorld {
-    pub(super) fn check(&mut self, state: &State, iteration: u32, attempt: u32, time_left_ms: Option<u64>) -> Observation {
+    pub(super) fn check(
+        &mut self,
+        state: &State,
+        iteration: u32,
+        attempt: u32,
+        time_left_ms: Option<u64>,
+    ) -> Observation {
         let facts = &state.facts;
         let policy = facts.policy();
         let limits = limits(&facts.bounds, facts.bounds.check_timeout_ms, time_left_ms);
@@ -105,11 +125,15 @@ impl RealWorld {
         let mut env: Vec<(OsString, OsString)> = vec![
             ("LOOPEXEC_RUN_ID".into(), self.run.id().as_str().into()),
             ("LOOPEXEC_ITERATION".into(), iteration.to_string().into()),
+            // A fast loop changes a file twice within one second: a cached copy of the first would be believed.
+            ("PYTHONDONTWRITEBYTECODE".into(), "1".into()),
         ];
         let plan = self.inject(&reports, &mut env);
-        let named = policy.oracle.report.as_ref().map(|path| {
-            ReportFile::new(self.workdir.join(std::ffi::OsStr::from_bytes(&path.0)))
-        });
+        let named = policy
+            .oracle
+            .report
+            .as_ref()
+            .map(|path| ReportFile::new(self.workdir.join(std::ffi::OsStr::from_bytes(&path.0))));
         let label = format!("check-{iteration}-{attempt}");
         let words = argv(&policy.oracle.check);
         let (run, fact) = self.command(words, env, Input::Closed, &policy.capture, &limits, &label);
@@ -122,7 +146,11 @@ impl RealWorld {
             reading.integrity = Some(self.integrity(state, command, &run));
         }
         reading.cost_us = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
-        Observation::Checked { at: clock::stamp(), run: fact, reading }
+        Observation::Checked {
+            at: clock::stamp(),
+            run: fact,
+            reading,
+        }
     }
 
     /// An empty directory for the reports of one run: nothing in it can be older than the run.
@@ -137,7 +165,9 @@ impl RealWorld {
 
     /// Adds the reporters that the runner takes by environment.
     fn inject(&self, reports: &Path, env: &mut Vec<(OsString, OsString)>) -> ReportPlan {
-        let Some(collector) = self.oracle.collector else { return ReportPlan::Output };
+        let Some(collector) = self.oracle.collector else {
+            return ReportPlan::Output;
+        };
         let support = self.run.path().join("support");
         let injection = (collector.inject)(&InjectRequest {
             detection: &self.oracle.detection,
@@ -158,7 +188,12 @@ impl RealWorld {
             let found = self.env.iter().rev().find(|(n, _)| n == name);
             found.map(|(_, value)| value.to_string_lossy().into_owned())
         };
-        env.extend(injection.environment(inherited).into_iter().map(|(n, v)| (n.into(), v.into())));
+        env.extend(
+            injection
+                .environment(inherited)
+                .into_iter()
+                .map(|(n, v)| (n.into(), v.into())),
+        );
         injection.report
     }
 
@@ -259,7 +294,11 @@ impl RealWorld {
         for id in &ids {
             hasher.update(id.as_bytes()).update(b"\n");
         }
-        IntegrityReading { digest: Digest(*hasher.finalize().as_bytes()), ids, error }
+        IntegrityReading {
+            digest: Digest(*hasher.finalize().as_bytes()),
+            ids,
+            error,
+        }
     }
 
     /// Runs a command that looks at the captured artefact: standard output of the check on its standard input,
@@ -287,7 +326,8 @@ impl RealWorld {
             (None, Some(bytes)) => Input::Bytes(bytes.clone()),
             (None, None) => Input::Closed,
         };
-        self.command(argv(command), env, input, &facts.policy().capture, &limits, label).0
+        self.command(argv(command), env, input, &facts.policy().capture, &limits, label)
+            .0
     }
 }
 
@@ -313,7 +353,11 @@ fn bare(stdout: &[u8], stderr: &[u8], red: bool) -> Reading {
         retried: 0,
         members: Vec::new(),
         members_digest: digest_members(&[]),
-        messages_digest: if said { hash(normalise::message(&text).as_bytes()) } else { Digest::ZERO },
+        messages_digest: if said {
+            hash(normalise::message(&text).as_bytes())
+        } else {
+            Digest::ZERO
+        },
         output_digest: Digest(*hasher.finalize().as_bytes()),
         integrity: None,
         cost_us: 0,
@@ -332,9 +376,15 @@ fn fill(reading: &mut Reading, measured: Measured) {
         if member.status.is_failing() && !member.message.is_empty() {
             said = true;
             messages.update(member.id.as_bytes()).update(&[0]);
-            messages.update(normalise::message(&member.message).as_bytes()).update(&[0]);
+            messages
+                .update(normalise::message(&member.message).as_bytes())
+                .update(&[0]);
         }
-        let id = if member.container { format!("({})", member.id) } else { member.id };
+        let id = if member.container {
+            format!("({})", member.id)
+        } else {
+            member.id
+        };
         members.push((id, status(member.status)));
     }
     members.sort_unstable();
@@ -349,7 +399,11 @@ fn fill(reading: &mut Reading, measured: Measured) {
     reading.retried = measured.retried;
     reading.members_digest = digest_members(&members);
     reading.members = members;
-    reading.messages_digest = if said { Digest(*messages.finalize().as_bytes()) } else { Digest::ZERO };
+    reading.messages_digest = if said {
+        Digest(*messages.finalize().as_bytes())
+    } else {
+        Digest::ZERO
+    };
 }
 
 fn status(status: Status) -> MemberStatus {
@@ -369,7 +423,11 @@ fn status(status: Status) -> MemberStatus {
 fn digest_members(members: &[(String, MemberStatus)]) -> Digest {
     let mut hasher = blake3::Hasher::new();
     for (id, status) in members {
-        hasher.update(id.as_bytes()).update(&[0]).update(status.label().as_bytes()).update(b"\n");
+        hasher
+            .update(id.as_bytes())
+            .update(&[0])
+            .update(status.label().as_bytes())
+            .update(b"\n");
     }
     Digest(*hasher.finalize().as_bytes())
 }
@@ -382,7 +440,11 @@ fn hash(bytes: &[u8]) -> Digest {
 fn report_files(dir: &Path) -> Vec<(String, Vec<u8>)> {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten();
     let mut files: Vec<_> = entries
-        .filter(|entry| entry.metadata().is_ok_and(|m| m.is_file() && m.len() <= output::READ_MAX_BYTES))
+        .filter(|entry| {
+            entry
+                .metadata()
+                .is_ok_and(|m| m.is_file() && m.len() <= output::READ_MAX_BYTES)
+        })
         .filter_map(|entry| Some((entry.file_name().into_string().ok()?, fs::read(entry.path()).ok()?)))
         .collect();
     files.sort();

@@ -10,8 +10,9 @@ use engine::event::measurement::{self as fact, RunOutcome};
 use engine::event::policy::{Bounds, Capture, Command};
 
 use super::RealWorld;
+use super::removal::watched;
 use crate::process::{
-    Captured, CaptureSpec, CommandRun, CommandSpec, Deadlines, Input, Outcome, ProcessError, StopCause, Survivor,
+    CaptureSpec, Captured, CommandRun, CommandSpec, Deadlines, Input, Outcome, ProcessError, StopCause, Survivor,
 };
 
 /// Variables that would lead a command's git astray when loopexec itself was started from a hook.
@@ -43,20 +44,14 @@ pub(super) fn inherited(env: &[(OsString, OsString)]) -> Vec<(OsString, OsString
     kept
 }
 
-/// Shortest value that is worth masking: a shorter one would mask ordinary text.
-const SECRET_MIN_BYTES: usize = 4;
-
-/// Values of the variables that the contract calls secret.
-pub(super) fn secrets(names: &[String], env: &[(OsString, OsString)]) -> Vec<Vec<u8>> {
-    let value = |name: &String| env.iter().rev().find(|(n, _)| n == OsStr::new(name)).map(|(_, v)| v.clone());
-    let values = names.iter().filter_map(value).map(OsStringExt::into_vec);
-    values.filter(|value| value.len() >= SECRET_MIN_BYTES).collect()
-}
-
 /// The words to start; a command that the user wrote as one string goes to the shell.
 pub(super) fn argv(command: &Command) -> Vec<OsString> {
     let words = command.words.iter().map(|word| OsString::from_vec(word.0.clone()));
-    if command.shell { ["sh".into(), "-c".into()].into_iter().chain(words).collect() } else { words.collect() }
+    if command.shell {
+        ["sh".into(), "-c".into()].into_iter().chain(words).collect()
+    } else {
+        words.collect()
+    }
 }
 
 /// The limits of one command, and whether the run's own working time is the nearest of them.
@@ -112,7 +107,9 @@ impl RealWorld {
             label: label.to_string(),
             redact: self.secrets.clone(),
         };
-        match self.supervisor.run(&spec, &self.stop.cancel) {
+        let supervisor = &mut self.supervisor;
+        let outcome = watched(&self.workdir, &self.stop.cancel, |cancel| supervisor.run(&spec, cancel));
+        match outcome {
             Ok(mut run) => {
                 let fact = record(&mut run, &self.run.blobs(), limits.run_deadline);
                 (run, fact)
@@ -130,7 +127,10 @@ impl RealWorld {
         // Without a supervisor every further command answers like this one: the engine then halts.
         let _ = self.supervisor.restart();
         let mut run = CommandRun {
-            outcome: Outcome::StartFailed { errno: 0, message: error.to_string() },
+            outcome: Outcome::StartFailed {
+                errno: 0,
+                message: error.to_string(),
+            },
             stop: None,
             stdout: Captured::nothing(),
             stderr: Captured::nothing(),
@@ -178,7 +178,11 @@ fn record(run: &mut CommandRun, blobs: &Path, run_deadline: bool) -> fact::Comma
 }
 
 fn survivor(survivor: &Survivor) -> fact::Survivor {
-    fact::Survivor { pid: survivor.pid, command: survivor.command.as_str().into(), ended: survivor.ended }
+    fact::Survivor {
+        pid: survivor.pid,
+        command: survivor.command.as_str().into(),
+        ended: survivor.ended,
+    }
 }
 
 fn stream(captured: &mut Captured, blobs: &Path) -> fact::Captured {
@@ -224,9 +228,21 @@ mod tests {
 
     #[test]
     fn commands_inherit_neither_our_variables_nor_a_hooks_repository() {
-        let env = [pair("PATH", "/bin"), pair("GIT_DIR", "/x"), pair("LOOPEXEC_KEY", "/k"), pair("CI", "false")];
+        let env = [
+            pair("PATH", "/bin"),
+            pair("GIT_DIR", "/x"),
+            pair("LOOPEXEC_KEY", "/k"),
+            pair("CI", "false"),
+        ];
         let kept = inherited(&env);
-        assert_eq!(kept, [pair("PATH", "/bin"), pair("CI", "true"), pair("GIT_TERMINAL_PROMPT", "0")]);
+        assert_eq!(
+            kept,
+            [
+                pair("PATH", "/bin"),
+                pair("CI", "true"),
+                pair("GIT_TERMINAL_PROMPT", "0")
+            ]
+        );
     }
 
     #[test]
@@ -236,11 +252,5 @@ mod tests {
         assert!(!limits(&bounds, Some(5), Some(10)).run_deadline);
         assert_eq!(limits(&bounds, None, Some(7)).deadlines.timeout_ms, Some(7));
         assert_eq!(limits(&bounds, None, None).deadlines.timeout_ms, None);
-    }
-
-    #[test]
-    fn a_value_too_short_to_be_a_secret_is_not_masked() {
-        let env = [pair("TOKEN", "abcdef"), pair("X", "1")];
-        assert_eq!(secrets(&["TOKEN".into(), "X".into(), "GONE".into()], &env), [b"abcdef".to_vec()]);
     }
 }

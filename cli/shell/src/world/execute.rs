@@ -24,6 +24,9 @@ const ASK_MAX_BYTES: usize = 16 << 10;
 /// A larger program is named and not hashed byte for byte on every start.
 const PROGRAM_MAX_BYTES: u64 = 256 << 20;
 
+/// By name: inode, size and change time; nothing for what is not there.
+type OwnFiles = BTreeMap<String, Option<(u64, u64, i64, i64)>>;
+
 impl RealWorld {
     pub(super) fn execute(
         &mut self,
@@ -41,7 +44,7 @@ impl RealWorld {
         let label = format!("exec-{iteration}-{attempt}");
         let env = self.told(state, iteration);
         let (_, run) = self.command(argv(&policy.exec), env, Input::Closed, &policy.capture, &limits, &label);
-        let interference = differences(&before, &self.own_files());
+        let interference = self.interference(&before);
         Observation::Executed { at: clock::stamp(), run, ask: read_ask(&ask), interference }
     }
 
@@ -80,9 +83,20 @@ impl RealWorld {
         env
     }
 
+    /// What of the governor's own somebody else changed: one name for all of it when all of it is gone.
+    fn interference(&self, before: &OwnFiles) -> Vec<String> {
+        let state = Path::new(crate::paths::STATE_DIR);
+        if !self.workdir.join(state).exists() {
+            return vec![format!("{}/ (removed)", state.display())];
+        }
+        if !self.run.path().exists() {
+            return vec![format!("{}/runs/{}/ (removed)", state.display(), self.run.id())];
+        }
+        differences(before, &self.own_files())
+    }
+
     /// The governor's own files, with what would change if somebody else wrote to them.
-    fn own_files(&self) -> BTreeMap<String, Option<(u64, u64, i64, i64)>> {
-        let root = self.run.path();
+    fn own_files(&self) -> OwnFiles {
         let mut files: Vec<PathBuf> = vec![self.run.receipt(), self.run.state_file()];
         files.push(self.workdir.join(crate::paths::STATE_DIR).join("LOCK"));
         if let Ok(entries) = fs::read_dir(self.run.journal()) {
@@ -94,16 +108,23 @@ impl RealWorld {
         let look = |path: &Path| {
             let seen = fs::symlink_metadata(path).ok()?;
             // A directory is only asked whether it is still there.
-            if seen.is_dir() { Some((seen.ino(), 0, 0, 0)) } else { Some((seen.ino(), seen.size(), seen.ctime(), seen.ctime_nsec())) }
+            if seen.is_dir() {
+                Some((seen.ino(), 0, 0, 0))
+            } else {
+                Some((seen.ino(), seen.size(), seen.ctime(), seen.ctime_nsec()))
+            }
         };
-        let name = |path: &Path| path.strip_prefix(root).unwrap_or(path).display().to_string();
+        let name = |path: &Path| path.strip_prefix(&self.workdir).unwrap_or(path).display().to_string();
         files.iter().map(|path| (name(path), look(path))).collect()
     }
 }
 
 fn differences<T: PartialEq>(before: &BTreeMap<String, T>, after: &BTreeMap<String, T>) -> Vec<String> {
     let names = before.keys().chain(after.keys());
-    let mut touched: Vec<String> = names.filter(|name| before.get(*name) != after.get(*name)).cloned().collect();
+    let mut touched: Vec<String> = names
+        .filter(|name| before.get(*name) != after.get(*name))
+        .cloned()
+        .collect();
     touched.sort();
     touched.dedup();
     touched
@@ -117,24 +138,32 @@ fn read_ask(path: &Path) -> Option<Bytes> {
 
 /// Names that a POSIX shell knows without a program.
 const BUILTINS: &[&str] = &[
-    ".", ":", "[", "alias", "bg", "break", "case", "cd", "command", "continue", "echo", "eval", "exec", "exit", "export",
-    "false", "fg", "for", "getopts", "hash", "if", "jobs", "kill", "local", "printf", "pwd", "read", "readonly",
-    "return", "set", "shift", "test", "times", "trap", "true", "type", "ulimit", "umask", "unalias", "unset", "until",
-    "wait", "while", "{", "!",
+    ".", ":", "[", "alias", "bg", "break", "case", "cd", "command", "continue", "echo", "eval", "exec", "exit",
+    "export", "false", "fg", "for", "getopts", "hash", "if", "jobs", "kill", "local", "printf", "pwd", "read",
+    "readonly", "return", "set", "shift", "test", "times", "trap", "true", "type", "ulimit", "umask", "unalias",
+    "unset", "until", "wait", "while", "{", "!",
 ];
 
 /// Finds the programs of the work and check commands before anything starts. A program that cannot be found
 /// or executed has no digest.
 pub fn resolve_programs(policy: &Policy, workdir: &Path, env: &[(OsString, OsString)]) -> Vec<Program> {
     let commands = [("exec", &policy.exec), ("check", &policy.oracle.check)];
-    let path = env.iter().rev().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_os_str());
+    let path = env
+        .iter()
+        .rev()
+        .find(|(name, _)| name == "PATH")
+        .map(|(_, value)| value.as_os_str());
     let mut programs = Vec::new();
     for (role, command) in commands {
         let Some(name) = program(command) else { continue };
         let found = which(OsStr::from_bytes(&name), workdir, path).ok();
         let digest = found.as_deref().and_then(hash);
         let shown = found.map_or(name, |path| path.into_os_string().as_bytes().to_vec());
-        programs.push(Program { role: role.into(), path: Bytes(shown), digest });
+        programs.push(Program {
+            role: role.into(),
+            path: Bytes(shown),
+            digest,
+        });
     }
     programs
 }
@@ -176,7 +205,15 @@ mod tests {
         let shell = |text: &str| program(&Command::shell(text));
         assert_eq!(shell("pytest -q"), Some(b"pytest".to_vec()));
         assert_eq!(shell("./check.sh"), Some(b"./check.sh".to_vec()));
-        for text in ["cd x && make", "A=1 make", "true", "if true; then :; fi", "$TOOL run", "(exit 1)", ""] {
+        for text in [
+            "cd x && make",
+            "A=1 make",
+            "true",
+            "if true; then :; fi",
+            "$TOOL run",
+            "(exit 1)",
+            "",
+        ] {
             assert_eq!(shell(text), None, "{text}");
         }
     }
@@ -187,7 +224,10 @@ mod tests {
             exec: Command::shell("no-such-program-here --now"),
             ..Policy::default()
         };
-        policy.oracle.check = Command { words: ["sh".into(), "-c".into()].into(), shell: false };
+        policy.oracle.check = Command {
+            words: ["sh".into(), "-c".into()].into(),
+            shell: false,
+        };
         let env = [("PATH".into(), "/usr/bin:/bin".into())];
         let found = resolve_programs(&policy, Path::new("/"), &env);
         assert_eq!((found[0].role.as_str(), found[0].digest), ("exec", None));

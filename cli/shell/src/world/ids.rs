@@ -19,7 +19,10 @@ pub(super) fn read(run: &CommandRun) -> Result<Vec<String>, String> {
     }
     if !run.stderr.end().iter().all(u8::is_ascii_whitespace) {
         let text = String::from_utf8_lossy(run.stderr.end());
-        return Err(format!("it wrote to standard error: {}", text.trim().chars().take(160).collect::<String>()));
+        return Err(format!(
+            "it wrote to standard error: {}",
+            text.trim().chars().take(160).collect::<String>()
+        ));
     }
     let stream = output::read(&run.stdout);
     if !stream.whole {
@@ -38,7 +41,11 @@ fn parse(bytes: &[u8]) -> Result<Vec<String>, String> {
         }
         list.ids
     } else {
-        trimmed.lines().map(|line| line.trim().to_string()).filter(|line| !line.is_empty()).collect()
+        trimmed
+            .lines()
+            .map(|line| line.trim().to_string())
+            .filter(|line| !line.is_empty())
+            .collect()
     };
     ids.sort_unstable();
     ids.dedup();
@@ -60,7 +67,14 @@ mod tests {
 
     #[test]
     fn a_malformed_list_is_refused() {
-        for bytes in [&b"{invalid"[..], b"{\"ids\":null}", b"{\"ids\":[],\"x\":1}", b"[\"a\"]", b"{\"ids\":[\" \"]}", b"\xff"] {
+        for bytes in [
+            &b"{invalid"[..],
+            b"{\"ids\":null}",
+            b"{\"ids\":[],\"x\":1}",
+            b"[\"a\"]",
+            b"{\"ids\":[\" \"]}",
+            b"\xff",
+        ] {
             assert!(parse(bytes).is_err(), "{bytes:?}");
         }
     }

@@ -7,6 +7,8 @@ mod context;
 mod execute;
 mod ids;
 mod output;
+mod removal;
+mod secrets;
 mod surface;
 mod tree;
 mod venv;
@@ -28,6 +30,7 @@ use crate::tree::Tree;
 
 pub use check::Oracle;
 pub use execute::resolve_programs;
+pub use secrets::too_short;
 use surface::Surfaces;
 
 /// Signals that asked the run to stop, shared with the thread that waits for them.
@@ -53,6 +56,8 @@ pub struct RealWorld {
     pub(crate) tree: Tree,
     pub(crate) oracle: Oracle,
     pub(crate) surfaces: Surfaces,
+    /// This life has walked the tree.
+    pub(crate) walked: bool,
 }
 
 impl RealWorld {
@@ -70,7 +75,8 @@ impl RealWorld {
         Self {
             oracle: Oracle::new(&workdir, &policy.oracle),
             surfaces: Surfaces::default(),
-            secrets: command::secrets(&policy.secrets, env),
+            walked: false,
+            secrets: secrets::forms(&policy.secrets, env),
             env: command::inherited(env),
             workdir,
             run,
@@ -91,13 +97,18 @@ impl World for RealWorld {
         match effect {
             Effect::ObserveTree { base, .. } => self.observe_tree(state, *base),
             Effect::BuildContext(request) => self.build_context(state, request),
-            Effect::Execute { iteration, attempt, time_left_ms } => {
-                self.execute(state, *iteration, *attempt, *time_left_ms)
-            }
+            Effect::Execute {
+                iteration,
+                attempt,
+                time_left_ms,
+            } => self.execute(state, *iteration, *attempt, *time_left_ms),
             Effect::Wait { delay_ms, .. } => self.wait(*delay_ms),
-            Effect::Check { iteration, attempt, time_left_ms, .. } => {
-                self.check(state, *iteration, *attempt, *time_left_ms)
-            }
+            Effect::Check {
+                iteration,
+                attempt,
+                time_left_ms,
+                ..
+            } => self.check(state, *iteration, *attempt, *time_left_ms),
             Effect::Restore { to, .. } => self.restore(*to),
         }
     }

@@ -18,7 +18,10 @@ pub(super) struct Stream {
 /// Reads a stream back, from the reply or from its blob.
 pub(super) fn read(captured: &Captured) -> Stream {
     if let Some(inline) = &captured.inline {
-        return Stream { bytes: inline.clone(), whole: true };
+        return Stream {
+            bytes: inline.clone(),
+            whole: true,
+        };
     }
     let mut bytes = Vec::new();
     let read = captured.spilled.as_ref().map(|path| {

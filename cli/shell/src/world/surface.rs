@@ -94,14 +94,24 @@ impl Base {
     /// What is there now.
     pub(super) fn now(entries: &[Entry], git: &Result<GitFacts, Unavailable>) -> Self {
         let file = |entry: &Entry| {
-            let watched =
-                Watched { digest: Digest(entry.digest), link: entry.kind == Kind::Symlink, mode: entry.mode & 0o777 };
+            let watched = Watched {
+                digest: Digest(entry.digest),
+                link: entry.kind == Kind::Symlink,
+                mode: entry.mode & 0o777,
+            };
             (Bytes(entry.path.clone()), watched)
         };
-        let mut base = Self { files: entries.iter().map(file).collect(), ..Self::default() };
+        let mut base = Self {
+            files: entries.iter().map(file).collect(),
+            ..Self::default()
+        };
         if let Ok(facts) = git {
             base.refs.clone_from(&facts.refs);
-            base.meta = facts.meta.iter().map(|(name, digest)| (name.clone(), Digest(*digest).hex())).collect();
+            base.meta = facts
+                .meta
+                .iter()
+                .map(|(name, digest)| (name.clone(), Digest(*digest).hex()))
+                .collect();
             base.branch.clone_from(&facts.branch);
         }
         base
@@ -114,7 +124,10 @@ impl Base {
     /// Watched paths of `now` that differ from this base, with how many were not named.
     pub(super) fn changes(&self, now: &Self, policy: &GuardPolicy) -> (Vec<SurfaceChange>, u64) {
         let mut changes = Vec::new();
-        let paths = self.files.keys().chain(now.files.keys().filter(|path| !self.files.contains_key(*path)));
+        let paths = self
+            .files
+            .keys()
+            .chain(now.files.keys().filter(|path| !self.files.contains_key(*path)));
         for path in paths {
             let kind = match (self.files.get(path), now.files.get(path)) {
                 (Some(before), Some(after)) if before == after => continue,
@@ -125,7 +138,12 @@ impl Base {
                 (None, _) => ChangeKind::Added,
             };
             if let Some((class, pattern)) = surface::classify(policy, &path.0) {
-                changes.push(SurfaceChange { path: path.clone(), kind, class, pattern });
+                changes.push(SurfaceChange {
+                    path: path.clone(),
+                    kind,
+                    class,
+                    pattern,
+                });
             }
         }
         // The gravest class first, so that what is named is what halts.
@@ -153,9 +171,17 @@ impl Base {
         };
         let mut refs = differing(&self.refs, &facts.refs);
         if self.branch != facts.branch {
-            refs.push(RefChange { name: "HEAD".into(), from: self.branch.clone(), to: facts.branch.clone() });
+            refs.push(RefChange {
+                name: "HEAD".into(),
+                from: self.branch.clone(),
+                to: facts.branch.clone(),
+            });
         }
-        let meta = facts.meta.iter().map(|(name, digest)| (name.clone(), Digest(*digest).hex())).collect();
+        let meta = facts
+            .meta
+            .iter()
+            .map(|(name, digest)| (name.clone(), Digest(*digest).hex()))
+            .collect();
         GitSeen {
             state: GitState::Read,
             note: String::new(),
@@ -169,7 +195,9 @@ impl Base {
 }
 
 fn differing(before: &BTreeMap<String, String>, after: &BTreeMap<String, String>) -> Vec<RefChange> {
-    let names = before.keys().chain(after.keys().filter(|name| !before.contains_key(*name)));
+    let names = before
+        .keys()
+        .chain(after.keys().filter(|name| !before.contains_key(*name)));
     names
         .filter(|name| before.get(*name) != after.get(*name))
         .take(NAMED_MAX)
@@ -187,7 +215,13 @@ mod tests {
     use engine::event::measurement::SurfaceClass;
 
     fn entry(path: &str, content: u8, mode: u32) -> Entry {
-        Entry { path: path.into(), kind: Kind::File, mode, size: 1, digest: [content; 32] }
+        Entry {
+            path: path.into(),
+            kind: Kind::File,
+            mode,
+            size: 1,
+            digest: [content; 32],
+        }
     }
 
     fn base(entries: &[Entry]) -> Base {
@@ -196,8 +230,16 @@ mod tests {
 
     #[test]
     fn every_kind_of_difference_is_told_and_the_gravest_class_comes_first() {
-        let before = base(&[entry("conftest.py", 1, 0o644), entry("tests/a", 1, 0o644), entry("tests/b", 1, 0o644)]);
-        let after = base(&[entry("conftest.py", 2, 0o644), entry("tests/a", 1, 0o755), entry("tests/c", 1, 0o644)]);
+        let before = base(&[
+            entry("conftest.py", 1, 0o644),
+            entry("tests/a", 1, 0o644),
+            entry("tests/b", 1, 0o644),
+        ]);
+        let after = base(&[
+            entry("conftest.py", 2, 0o644),
+            entry("tests/a", 1, 0o755),
+            entry("tests/c", 1, 0o644),
+        ]);
         let (changes, more) = before.changes(&after, &GuardPolicy::default());
         let told: Vec<_> = changes.iter().map(|c| (c.path.text(), c.kind, c.class)).collect();
         assert_eq!(

@@ -20,8 +20,14 @@ impl RealWorld {
     /// Walks the workdir, keeps what is new, compares what is watched with t0 or defines t0.
     pub(super) fn observe_tree(&mut self, state: &State, base: Option<Digest>) -> Observation {
         match self.walk(state, base) {
-            Ok(seen) => Observation::Tree { at: clock::stamp(), seen },
-            Err(why) => Observation::TreeLost { at: clock::stamp(), why },
+            Ok(seen) => Observation::Tree {
+                at: clock::stamp(),
+                seen,
+            },
+            Err(why) => Observation::TreeLost {
+                at: clock::stamp(),
+                why,
+            },
         }
     }
 
@@ -39,10 +45,21 @@ impl RealWorld {
         let watches = |path: &[u8]| Surfaces::watches(&mut classes_cell.borrow_mut(), policy, path);
         let outcome = self.tree.observe(&literal, &watches);
         *self.surfaces.classes() = classes;
-        let (seen, watched) = outcome.map_err(|error| sentence(&error))?;
+        let (mut seen, watched) = outcome.map_err(|error| sentence(&error))?;
+        if !std::mem::replace(&mut self.walked, true) && state.facts.t0.is_some() {
+            // The walk before this one belongs to an earlier life: its tree is in the store.
+            let before = self
+                .tree
+                .manifest(TreeId(state.facts.tree.0))
+                .map_err(|error| sentence(&error))?;
+            seen.changes = tree::diff(&before, self.tree.current());
+        }
 
         let facts = self.tree.git_facts();
-        let index_locked = self.tree.repository().is_ok_and(|repository| repository.index_lock().is_some());
+        let index_locked = self
+            .tree
+            .repository()
+            .is_ok_and(|repository| repository.index_lock().is_some());
         let now = Base::now(&watched, &facts);
         let files = now.len() as u64;
         let blobs = self.run.blobs();
@@ -59,7 +76,12 @@ impl RealWorld {
                 (surface, more, digest, before.git(&facts, index_locked))
             }
         };
-        Ok(assemble(seen, git, (surface, surface_more, files, surface_digest), started))
+        Ok(assemble(
+            seen,
+            git,
+            (surface, surface_more, files, surface_digest),
+            started,
+        ))
     }
 
     pub(super) fn restore(&mut self, to: Digest) -> Observation {
@@ -75,7 +97,13 @@ impl RealWorld {
             },
             Err(error) => {
                 let (written, removed) = (0, 0);
-                Observation::Restored { at, written, removed, saved: Digest::ZERO, error: error.to_string() }
+                Observation::Restored {
+                    at,
+                    written,
+                    removed,
+                    saved: Digest::ZERO,
+                    error: error.to_string(),
+                }
             }
         }
     }
@@ -99,7 +127,12 @@ fn assemble(
         files: seen.files,
         bytes: seen.size_bytes,
         changes_total,
-        changes: changes.map(|c| TreeChange { path: Bytes(c.path), kind: kind(c.kind) }).collect(),
+        changes: changes
+            .map(|c| TreeChange {
+                path: Bytes(c.path),
+                kind: kind(c.kind),
+            })
+            .collect(),
         surface,
         surface_more,
         surface_files,

@@ -1,0 +1,95 @@
+//! The check of a contract, once, outside of any run: the same supervisor, environment and reading as in one.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::thread;
+
+use crossbeam_channel::unbounded;
+use engine::event::iteration::CheckPurpose;
+use engine::event::measurement::CommandRun;
+use engine::{Effect, Observation, Reading, State};
+
+use crate::driver::World as _;
+use crate::paths::{RunId, StateDir};
+use crate::process::{Cancel, Signals, Supervisor, SupervisorOptions};
+use crate::session::RunError;
+use crate::tree::{Options, Tree};
+use crate::world::{RealWorld, StopRequests};
+
+/// What the check is run with.
+#[derive(Clone, Debug)]
+pub struct Surroundings {
+    /// The environment, as it was when the program started.
+    pub env: Vec<(OsString, OsString)>,
+    /// The binary that is started once more as the supervisor.
+    pub exe: PathBuf,
+}
+
+/// One check that ended.
+#[derive(Debug)]
+pub struct Checked {
+    pub run: CommandRun,
+    pub reading: Reading,
+    /// Number of the signal that cut it short; 0 for none.
+    pub signal: i32,
+}
+
+/// Runs the check of `state`'s contract in `copy`. What is captured goes to `shelf`, an empty directory outside of it.
+///
+/// # Errors
+/// Whatever keeps the check from being started; a check that fails is an answer.
+pub fn check_once(copy: &Path, shelf: &Path, state: &State, with: &Surroundings) -> Result<Checked, RunError> {
+    let state_dir = StateDir::create(shelf)?;
+    let run = state_dir.create_run(RunId::parse(&state.facts.opened.run_id)?)?;
+    let options = SupervisorOptions {
+        runtime_dir: Some(run.path().to_path_buf()),
+    };
+    let tree = Tree::open(copy, state_dir.path(), Options::default())?;
+    let stop = stop_requests().map_err(|error| RunError::Io {
+        doing: "watch for signals in",
+        path: shelf.to_path_buf(),
+        error,
+    })?;
+    let first = Arc::clone(&stop.first);
+    let supervisor = Supervisor::start(&with.exe, options)?;
+    let mut world = RealWorld::new(state, run, &with.env, supervisor, stop, tree);
+    let effect = Effect::Check {
+        iteration: state.facts.iteration,
+        attempt: 1,
+        purpose: CheckPurpose::Confirmation,
+        time_left_ms: None,
+    };
+    let seen = world.perform(state, &effect);
+    world.shutdown();
+    match seen {
+        Observation::Checked { run, reading, .. } => Ok(Checked {
+            run,
+            reading,
+            signal: first.load(Ordering::SeqCst),
+        }),
+        other => Err(RunError::Illegal {
+            seq: 0,
+            why: format!("a check was asked for and the world answered {other:?}"),
+        }),
+    }
+}
+
+/// The first signal asks the check to end, every further one forces it.
+fn stop_requests() -> std::io::Result<StopRequests> {
+    let signals = Signals::install()?;
+    let (sender, cancel) = unbounded();
+    let first = Arc::new(AtomicI32::new(0));
+    let shared = Arc::clone(&first);
+    thread::Builder::new().name("stop-check".to_owned()).spawn(move || {
+        for signal in signals {
+            let earlier = shared.compare_exchange(0, signal.number(), Ordering::SeqCst, Ordering::SeqCst);
+            let request = if earlier.is_ok() { Cancel::Stop } else { Cancel::Force };
+            if sender.send(request).is_err() {
+                break;
+            }
+        }
+    })?;
+    Ok(StopRequests { first, cancel })
+}
