@@ -1,6 +1,6 @@
 //! What the agent is told, what it may ask for, and what its own failures do to a run.
 
-use crate::support::loops::{Project, Said};
+use crate::support::story::{Project, Said};
 
 /// `a` and `b` pass when named in `src/done`; the failing ones are said to be failing on standard output.
 const CHECK: &str = r#"bad=0

@@ -3,7 +3,7 @@
 //! Most projects here are one check that speaks TAP about three members, `a`, `b` and `c`. A member passes when its
 //! name stands in `src/done`, so an agent is one line of shell.
 
-use crate::support::loops::Project;
+use crate::support::story::Project;
 
 /// Reads `src/done`; `a`, `b` and `c` pass when they are named in it.
 const CHECK: &str = r#"n=0 bad=0

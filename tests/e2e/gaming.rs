@@ -3,7 +3,7 @@
 //! Every cheat works: without a guard its check would be green. The ids are those of the catalogue of dishonest
 //! agents that the guards were designed against.
 
-use crate::support::loops::{Project, Said, available, python_with_pytest};
+use crate::support::story::{Project, Said, available, python_with_pytest};
 
 const MIV: &str = "metric_integrity_violation";
 const BPM: &str = "blocked_path_modified";

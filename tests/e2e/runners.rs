@@ -1,6 +1,6 @@
 //! Real test runners from red to green, and checks that cannot be believed or cannot run.
 
-use crate::support::loops::{Project, Said, available, python_with_pytest};
+use crate::support::story::{Project, Said, available, python_with_pytest};
 
 /// The members that were failing after the baseline and after each iteration.
 fn trend(project: &Project) -> Vec<u64> {

@@ -8,10 +8,10 @@
 //! ```
 
 pub(crate) mod cli;
-pub(crate) mod loops;
 mod processes;
 mod project;
 mod running;
+pub(crate) mod story;
 
 pub(crate) use processes::{Sleeper, wait_until};
 pub(crate) use project::{Project, last_batch};
