@@ -27,7 +27,7 @@ use crate::paths::{self, RunDir, RunId, StateDir};
 use crate::process::{Supervisor, SupervisorOptions, leftovers};
 use crate::record::latest;
 use crate::tree::{Options, Tree, TreeId};
-use crate::world::{RealWorld, resolve_programs, too_short};
+use crate::world::{RealWorld, StopRequests, resolve_programs, too_short};
 use crate::{clock, lock};
 
 pub use error::RunError;
@@ -95,6 +95,8 @@ pub trait Watch {
 /// # Errors
 /// Whatever prevents a record from being kept. A run that cannot do its work halts instead, and says why.
 pub fn start(start: Start, watch: &mut dyn Watch) -> Result<Finished, RunError> {
+    // A signal that comes before there is a record is answered when there is one.
+    let stop = signals::watch(&start.workdir)?;
     let state_dir = StateDir::create(&start.workdir)?;
     let at = clock::stamp();
     let id = match &start.run_id {
@@ -109,7 +111,7 @@ pub fn start(start: Start, watch: &mut dyn Watch) -> Result<Finished, RunError> 
     let opened = opened(&start, &run, at)?;
     let mut writer = Journal::create(&run.journal(), run.id().as_str())?;
     writer.attach_receipt(journal::ReceiptWriter::create(&run.receipt())?);
-    let life = Life { state_dir, run, env: start.env, exe: start.exe };
+    let life = Life { state_dir, run, env: start.env, exe: start.exe, stop };
     let event = Event::from(opened);
     let state = State::first(&event).map_err(|illegal| RunError::illegal(0, &illegal))?;
     let mut ledger = Ledger::new(writer, &life, watch)?;
@@ -122,6 +124,7 @@ pub fn start(start: Start, watch: &mut dyn Watch) -> Result<Finished, RunError> 
 /// # Errors
 /// As [`start`], and when the run is over for good, damaged, or not there.
 pub fn resume(resume: Resume, watch: &mut dyn Watch) -> Result<Finished, RunError> {
+    let stop = signals::watch(&resume.workdir)?;
     let none = || RunError::NoRun { workdir: resume.workdir.clone() };
     let state_dir = StateDir::open(&resume.workdir)?.ok_or_else(none)?;
     let run = match &resume.run_id {
@@ -143,7 +146,7 @@ pub fn resume(resume: Resume, watch: &mut dyn Watch) -> Result<Finished, RunErro
         return Err(RunError::NotResumable { run_id: run.id().to_string(), reason });
     }
     writer.attach_receipt(journal::ReceiptWriter::resume(&reader, &run.receipt())?);
-    let life = Life { state_dir, run, env: resume.env, exe: resume.exe };
+    let life = Life { state_dir, run, env: resume.env, exe: resume.exe, stop };
     let mut ledger = Ledger::new(writer, &life, watch)?;
     ledger.reopen(&state);
     let mut state = state;
@@ -264,6 +267,7 @@ struct Life {
     run: RunDir,
     env: Vec<(OsString, OsString)>,
     exe: PathBuf,
+    stop: StopRequests,
 }
 
 impl Life {
@@ -282,16 +286,11 @@ impl Life {
             tree.pin(TreeId(t0.0))?;
         }
         let options = SupervisorOptions { runtime_dir: Some(self.run.path().to_path_buf()) };
-        let stop = signals::watch().map_err(|error| RunError::Io {
-            doing: "watch for signals in",
-            path: self.run.path().to_path_buf(),
-            error,
-        })?;
         let supervisor = Supervisor::start(&self.exe, options)?;
         for name in too_short(&state.facts.policy().secrets, &self.env) {
             ledger.warn(format!("the value of {name} is too short to be told from ordinary text and is not masked"));
         }
-        let mut world = RealWorld::new(&state, self.run.clone(), &self.env, supervisor, stop, tree);
+        let mut world = RealWorld::new(&state, self.run.clone(), &self.env, supervisor, self.stop.clone(), tree);
         let outcome = drive(state, &mut world, &mut ledger);
         world.shutdown();
         let state = outcome.map_err(|broken| match broken {

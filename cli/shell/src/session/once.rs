@@ -33,7 +33,7 @@ pub fn check_once(
     let state_dir = StateDir::create(beside.path())?;
     let run = state_dir.create_run(RunId::parse(&state.facts.opened.run_id)?)?;
     let tree = Tree::open(dir, state_dir.path(), Options::default())?;
-    let stop = signals::watch().map_err(|error| io("watch for signals in", error))?;
+    let stop = signals::watch(dir)?;
     let supervisor = Supervisor::start(exe, SupervisorOptions::default())?;
     let mut world = RealWorld::new(state, run, env, supervisor, stop, tree);
     let effect = Effect::Check {
