@@ -183,3 +183,21 @@ fn a_reader_that_goes_away_does_not_end_the_run() {
     assert_eq!(scene.project.closed_iterations(), [0, 1, 2, 3]);
     scene.project.verified();
 }
+
+#[test]
+fn a_loop_can_run_inside_of_a_loop() {
+    let outer = Project::new();
+    let inner = outer.outside.join("inner");
+    fs::create_dir(&inner).unwrap();
+    let binary = env!("CARGO_BIN_EXE_loopexec");
+    outer.script(
+        "work.sh",
+        &format!("cd $OUT/inner && {binary} run --json --check 'test -e done' --exec 'touch done' > $OUT/inner.json; echo $? > $OUT/exit; true"),
+    );
+    let answer = outer.loopexec(&["run", "--check", "exit 1", "--exec", "./work.sh", "--once"]);
+    assert_eq!(answer.exit, Some(12), "{answer:?}");
+    assert_eq!(outer.told("exit"), "10\n", "{}", outer.told("inner.json"));
+    let within: serde_json::Value = serde_json::from_str(&outer.told("inner.json")).unwrap();
+    assert_ne!(within["run_id"], answer.json["run_id"]);
+    outer.verified();
+}

@@ -166,3 +166,30 @@ fn a_run_killed_twice_goes_on_twice() {
     scene.assert_whole(&resumed, &run_id);
     assert_eq!(scene.project.events_named("resumed").len(), 2);
 }
+
+#[test]
+fn a_supervisor_that_is_killed_halts_the_run_and_leaves_nothing_running() {
+    let scene = Loop::new();
+    let _alone = crate::e2e::process::alone();
+    let running = scene.started_up_to("work-1", &[]);
+    kill_process(supervisor_of(running.pid()), Signal::KILL).unwrap();
+    let answer = running.end();
+    assert_eq!((answer.exit, answer.text("failure_cause")), (Some(40), "supervisor_lost"), "{answer:?}");
+    assert!(!scene.sleeper.is_up());
+    scene.project.verified();
+    scene.release("work-1");
+    let resumed = scene.resume(&[]);
+    assert_eq!((resumed.exit, resumed.text("run_id")), (Some(10), answer.text("run_id")), "{resumed:?}");
+}
+
+#[test]
+fn a_project_that_was_moved_goes_on_in_its_new_place() {
+    let mut scene = Loop::new();
+    scene.killed_at("work-2");
+    let run_id = scene.run_id();
+    let moved = scene.project.root.with_file_name("moved");
+    fs::rename(&scene.project.root, &moved).unwrap();
+    scene.project.root = moved;
+    let resumed = scene.resume(&[]);
+    scene.assert_whole(&resumed, &run_id);
+}
