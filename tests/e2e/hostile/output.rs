@@ -152,6 +152,9 @@ fn file_names_that_are_no_text_are_recorded_and_come_through_every_view() {
     let exported = project.loopexec(&["ratchet", "export", "--branch", "names"]);
     assert_eq!(exported.exit, Some(0), "{exported:?}");
     let listed = project.run_git(&["ls-tree", "-r", "--name-only", "names"]);
-    assert!(listed.contains(r#""bad\377name""#) && listed.contains(r#""two\nlines""#), "{listed}");
+    assert!(
+        listed.contains(r#""bad\377name""#) && listed.contains(r#""two\nlines""#),
+        "{listed}"
+    );
     project.verified();
 }

@@ -157,7 +157,11 @@ fn a_state_directory_that_leads_elsewhere_is_refused() {
     fs::create_dir(&elsewhere).unwrap();
     std::os::unix::fs::symlink(&elsewhere, scene.project.root.join(".loopexec")).unwrap();
     let refused = scene.start(&[]).end();
-    assert_eq!((refused.exit, refused.text("failure_cause")), (Some(30), "state_directory_invalid"), "{refused:?}");
+    assert_eq!(
+        (refused.exit, refused.text("failure_cause")),
+        (Some(30), "state_directory_invalid"),
+        "{refused:?}"
+    );
     assert_eq!(fs::read_dir(elsewhere).unwrap().count(), 0);
 }
 
