@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -115,12 +115,23 @@ impl Project {
 
     /// The same, started by another program that becomes it.
     pub(crate) fn start_under(&self, starter: &[&str], args: &[&str]) -> Running {
+        Running::new(self.spawn(starter, args))
+    }
+
+    /// The same, with nobody at the other end of its standard output.
+    pub(crate) fn start_unheard(&self, args: &[&str]) -> Running {
+        let mut child = self.spawn(&[], args);
+        drop(child.stdout.take());
+        Running::new(child)
+    }
+
+    fn spawn(&self, starter: &[&str], args: &[&str]) -> Child {
         let words = [starter, &[LOOPEXEC]].concat();
         let mut command = self.clean_command(words[0]);
         command.args(&words[1..]);
         command.arg("--json").args(args).envs(&self.env);
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        Running::new(command.spawn().unwrap())
+        command.spawn().unwrap()
     }
 
     /// Runs the binary to its end.

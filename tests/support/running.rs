@@ -76,10 +76,20 @@ impl Running {
     }
 
     /// Waits for the end; one that never comes fails the test.
-    pub(crate) fn end(mut self) -> Answer {
-        let cell = std::cell::RefCell::new(&mut self);
+    fn wait(&mut self) -> ExitStatus {
+        let cell = std::cell::RefCell::new(&mut *self);
         wait_until("the end of loopexec", || cell.borrow_mut().has_ended());
-        let status = self.status.unwrap();
+        self.status.unwrap()
+    }
+
+    /// The exit code of one that nobody listened to.
+    pub(crate) fn end_unheard(mut self) -> Option<i32> {
+        self.wait().code()
+    }
+
+    /// Waits for the end, and for what was said.
+    pub(crate) fn end(mut self) -> Answer {
+        let status = self.wait();
         let read = |stream: Option<JoinHandle<Vec<u8>>>| stream.unwrap().join().unwrap();
         let stdout = String::from_utf8(read(self.stdout.take())).unwrap();
         let stderr = String::from_utf8_lossy(&read(self.stderr.take())).into_owned();

@@ -90,11 +90,7 @@ pub fn drive<W: World, R: Record>(mut state: State, world: &mut W, record: &mut 
 }
 
 /// A signal, or a record that is about to be full, stops a run that is open and not stopping already.
-fn must_stop<W: World, R: Record>(
-    state: &State,
-    world: &mut W,
-    record: &mut R,
-) -> Option<(SuspendCause, i32, String)> {
+fn must_stop<W: World, R: Record>(state: &State, world: &mut W, record: &mut R) -> Option<(SuspendCause, i32, String)> {
     if state.facts.suspended.is_some() || matches!(state.phase, Phase::Closed(_)) {
         return None;
     }

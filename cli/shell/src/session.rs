@@ -27,7 +27,7 @@ use crate::paths::{self, RunDir, RunId, StateDir};
 use crate::process::{Supervisor, SupervisorOptions, leftovers};
 use crate::record::latest;
 use crate::tree::{Options, Tree, TreeId};
-use crate::world::{RealWorld, resolve_programs, too_short};
+use crate::world::{RealWorld, StopRequests, resolve_programs, too_short};
 use crate::{clock, lock};
 
 pub use error::RunError;
@@ -94,6 +94,8 @@ pub trait Watch {
 /// # Errors
 /// Whatever prevents a record from being kept. A run that cannot do its work halts instead, and says why.
 pub fn start(start: Start, watch: &mut dyn Watch) -> Result<Finished, RunError> {
+    // A signal that comes before there is a record is answered when there is one.
+    let stop = signals::watch(&start.workdir)?;
     let state_dir = StateDir::create(&start.workdir)?;
     let at = clock::stamp();
     let id = match &start.run_id {
@@ -113,6 +115,7 @@ pub fn start(start: Start, watch: &mut dyn Watch) -> Result<Finished, RunError> 
         run,
         env: start.env,
         exe: start.exe,
+        stop,
     };
     let event = Event::from(opened);
     let state = State::first(&event).map_err(|illegal| RunError::illegal(0, &illegal))?;
@@ -133,6 +136,7 @@ pub fn start(start: Start, watch: &mut dyn Watch) -> Result<Finished, RunError> 
 /// # Errors
 /// As [`start`], and when the run is over for good, damaged, or not there.
 pub fn resume(resume: Resume, watch: &mut dyn Watch) -> Result<Finished, RunError> {
+    let stop = signals::watch(&resume.workdir)?;
     let none = || RunError::NoRun {
         workdir: resume.workdir.clone(),
     };
@@ -144,9 +148,14 @@ pub fn resume(resume: Resume, watch: &mut dyn Watch) -> Result<Finished, RunErro
     let _lock = lock::acquire(&state_dir, run.id())?;
     let ended = end_leftovers(&state_dir)?;
     if verify(&run, resume.expect_head)? == 0 {
-        return Err(RunError::NeverBegan { run_id: run.id().to_string() });
+        return Err(RunError::NeverBegan {
+            run_id: run.id().to_string(),
+        });
     }
-    let options = OpenOptions { expect_head: resume.expect_head, ..OpenOptions::default() };
+    let options = OpenOptions {
+        expect_head: resume.expect_head,
+        ..OpenOptions::default()
+    };
     let store = std::sync::Arc::new(journal::FileStore::open(&run.journal()));
     let (mut writer, _) = Journal::open_write_in(store, &options)?;
     let reader = Journal::open_read(&run.journal())?;
@@ -164,6 +173,7 @@ pub fn resume(resume: Resume, watch: &mut dyn Watch) -> Result<Finished, RunErro
         run,
         env: resume.env,
         exe: resume.exe,
+        stop,
     };
     let mut ledger = Ledger::new(writer, &life, watch)?;
     ledger.reopen(&state);
@@ -183,7 +193,10 @@ pub fn resume(resume: Resume, watch: &mut dyn Watch) -> Result<Finished, RunErro
 /// Examines the whole record, its signed checkpoints included, before anything is done on its word. Gives the number
 /// of its events.
 fn verify(run: &RunDir, expect_head: Option<Digest>) -> Result<u64, RunError> {
-    let options = journal::VerifyOptions { expect_head, ..journal::VerifyOptions::default() };
+    let options = journal::VerifyOptions {
+        expect_head,
+        ..journal::VerifyOptions::default()
+    };
     match Journal::verify(&run.journal(), &options, None) {
         Ok(verdict) => match verdict.defect {
             None => Ok(verdict.head.size),
@@ -237,7 +250,10 @@ fn vet_named_key(start: &Start) -> Result<(), RunError> {
 }
 
 fn variable(env: &[(OsString, OsString)], name: &str) -> Option<OsString> {
-    env.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.clone())
+    env.iter()
+        .rev()
+        .find(|(known, _)| known == name)
+        .map(|(_, value)| value.clone())
 }
 
 fn opened(start: &Start, run: &RunDir, at: Stamp) -> Result<RunOpened, RunError> {
@@ -274,6 +290,7 @@ struct Life {
     run: RunDir,
     env: Vec<(OsString, OsString)>,
     exe: PathBuf,
+    stop: StopRequests,
 }
 
 impl Life {
@@ -294,16 +311,13 @@ impl Life {
         let options = SupervisorOptions {
             runtime_dir: Some(self.run.path().to_path_buf()),
         };
-        let stop = signals::watch().map_err(|error| RunError::Io {
-            doing: "watch for signals in",
-            path: self.run.path().to_path_buf(),
-            error,
-        })?;
         let supervisor = Supervisor::start(&self.exe, options)?;
         for name in too_short(&state.facts.policy().secrets, &self.env) {
-            ledger.warn(format!("the value of {name} is too short to be told from ordinary text and is not masked"));
+            ledger.warn(format!(
+                "the value of {name} is too short to be told from ordinary text and is not masked"
+            ));
         }
-        let mut world = RealWorld::new(&state, self.run.clone(), &self.env, supervisor, stop, tree);
+        let mut world = RealWorld::new(&state, self.run.clone(), &self.env, supervisor, self.stop.clone(), tree);
         let outcome = drive(state, &mut world, &mut ledger);
         world.shutdown();
         let state = outcome.map_err(|broken| match broken {

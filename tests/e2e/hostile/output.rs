@@ -136,3 +136,25 @@ head -c 300000 /dev/zero | tr '\\0' x; echo \"late $API_TOKEN\"";
     assert_eq!(run["stderr"]["masked"], 1);
     project.verified();
 }
+
+#[test]
+fn file_names_that_are_no_text_are_recorded_and_come_through_every_view() {
+    let project = Project::git(&[("a.txt", "a\n")]);
+    let work = "touch -- \"$(printf 'bad\\377name')\" \"$(printf 'two\\nlines')\" ' lead' '-rf' '*' '\"quoted\"' 'ünï'; mkdir 'd d'; touch 'd d/x'";
+    let answer = worked(&project, work, &[]);
+    assert_eq!(answer.exit, Some(12), "{answer:?}");
+    let seen = project.events_named("tree_observed");
+    let after = seen.iter().find(|event| event["purpose"] == "after_exec").unwrap();
+    assert_eq!(after["seen"]["changes_total"], 8, "{after}");
+    for command in ["status", "report", "ratchet", "explain-halt"] {
+        assert_eq!(project.loopexec(&[command]).exit, Some(0), "{command}");
+    }
+    let exported = project.loopexec(&["ratchet", "export", "--branch", "names"]);
+    assert_eq!(exported.exit, Some(0), "{exported:?}");
+    let listed = project.run_git(&["ls-tree", "-r", "--name-only", "names"]);
+    assert!(
+        listed.contains(r#""bad\377name""#) && listed.contains(r#""two\nlines""#),
+        "{listed}"
+    );
+    project.verified();
+}

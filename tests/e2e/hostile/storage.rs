@@ -102,19 +102,33 @@ fn a_journal_that_runs_out_of_room_suspends_the_run_until_there_is_some() {
     let project = Project::new();
     let state = project.root.join(".loopexec");
     // Room for the first segment, and not for the one after it.
-    let Some(_mount) = Mount::new(&state, "size=2600k,mode=0700") else { return };
+    let Some(_mount) = Mount::new(&state, "size=2600k,mode=0700") else {
+        return;
+    };
     let chatter = "head -c 30000 /dev/urandom | base64";
     let args = ["run", "--check", "exit 1", "--exec", chatter, "--max-iterations", "80"];
     let answer = project.loopexec(&[&args[..], &["--no-progress-k", "off", "--same-failure-r", "off"]].concat());
-    assert_eq!((answer.exit, answer.text("status")), (Some(30), "suspended"), "{answer:?}");
+    assert_eq!(
+        (answer.exit, answer.text("status")),
+        (Some(30), "suspended"),
+        "{answer:?}"
+    );
     let said = answer.json["advice"].to_string();
     assert!(said.contains("No space left") && said.contains(".loopexec"), "{said}");
     project.verified();
 
-    let mounted = Command::new("mount").args(["-o", "remount,size=64m"]).arg(&state).status().unwrap();
+    let mounted = Command::new("mount")
+        .args(["-o", "remount,size=64m"])
+        .arg(&state)
+        .status()
+        .unwrap();
     assert!(mounted.success());
     let resumed = project.loopexec(&["resume"]);
-    assert_eq!((resumed.exit, resumed.text("run_id")), (Some(12), answer.text("run_id")), "{resumed:?}");
+    assert_eq!(
+        (resumed.exit, resumed.text("run_id")),
+        (Some(12), answer.text("run_id")),
+        "{resumed:?}"
+    );
     assert_eq!(resumed.json["iteration"], 80);
     assert_eq!(project.verified()["journal"]["receipt"], "matches");
 }

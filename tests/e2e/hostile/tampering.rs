@@ -80,6 +80,29 @@ fn a_removed_state_directory_is_named_and_the_record_survives() {
 }
 
 #[test]
+fn a_check_that_removes_the_state_directory_lets_no_second_run_in() {
+    let (project, sleeper) = (Project::new(), Sleeper::new());
+    project.script("check.sh", "rm -rf .loopexec; exit 1");
+    project.script("work.sh", &format!("touch $OUT/up; {}", sleeper.command()));
+    let running = project.start(&["run", "--check", "./check.sh", "--exec", "./work.sh"]);
+    project.wait_told("up");
+    let second = project.loopexec(&["run", "--check", "true"]);
+    assert_eq!(
+        (second.exit, second.text("failure_cause")),
+        (Some(30), "locked"),
+        "{second:?}"
+    );
+    running.signal(rustix::process::Signal::INT);
+    let answer = running.end();
+    assert_eq!(answer.exit, Some(130), "{answer:?}");
+    assert!(
+        answer.json["warnings"].to_string().contains("was removed"),
+        "{answer:?}"
+    );
+    project.verified();
+}
+
+#[test]
 fn a_git_clean_of_everything_is_named_and_the_record_survives() {
     let project = Project::git(&[("kept.txt", "kept\n")]);
     let answer = worked(&project, "git clean -q -ffdx", &[]);
@@ -123,7 +146,10 @@ fn a_workdir_that_is_removed_from_outside_ends_the_work_that_is_under_way() {
     let answer = running.end();
     assert_eq!(answer.exit, Some(30), "{answer:?}");
     let errors = answer.errors();
-    assert!(errors.contains("was removed") && errors.contains(project.root.to_str().unwrap()), "{errors}");
+    assert!(
+        errors.contains("was removed") && errors.contains(project.root.to_str().unwrap()),
+        "{errors}"
+    );
     assert!(!sleeper.is_up());
     assert!(!project.root.exists(), "it was made anew");
 }

@@ -107,18 +107,38 @@ fn a_run_that_died_before_its_first_event_is_in_nobodys_way() {
 
     for id in ["zz-dead", "zz-deader"] {
         let refused = scene.resume(&["--run-id", id]);
-        assert_eq!((refused.exit, refused.text("halt_reason")), (Some(30), "workspace_invalid"), "{refused:?}");
+        assert_eq!(
+            (refused.exit, refused.text("halt_reason")),
+            (Some(30), "workspace_invalid"),
+            "{refused:?}"
+        );
         assert!(refused.errors().contains("before its first event"), "{refused:?}");
     }
     let resumed = scene.resume(&[]);
-    assert_eq!((resumed.exit, resumed.text("run_id")), (Some(10), run_id.as_str()), "{resumed:?}");
+    assert_eq!(
+        (resumed.exit, resumed.text("run_id")),
+        (Some(10), run_id.as_str()),
+        "{resumed:?}"
+    );
 }
 
 #[test]
 fn a_damaged_run_does_not_hide_behind_an_older_one() {
     let scene = Loop::new();
-    assert_eq!(scene.start(&["--max-iterations", "1", "--run-id", "zz-older"]).end().exit, Some(12));
-    assert_eq!(scene.start(&["--max-iterations", "1", "--run-id", "aa-newer"]).end().exit, Some(12));
+    assert_eq!(
+        scene
+            .start(&["--max-iterations", "1", "--run-id", "zz-older"])
+            .end()
+            .exit,
+        Some(12)
+    );
+    assert_eq!(
+        scene
+            .start(&["--max-iterations", "1", "--run-id", "aa-newer"])
+            .end()
+            .exit,
+        Some(12)
+    );
     let newer = scene.project.root.join(".loopexec/runs/aa-newer/journal/00000000.seg");
     flip(&newer, 4096 + 144 + 200);
     for command in [&["verify"][..], &["resume", "--max-iterations", "9"]] {

@@ -149,3 +149,59 @@ fn words_after_the_options_are_run_as_they_are() {
     let answer = scene.project.loopexec(&[&args, PATIENT, &["--", "./work.sh"]].concat());
     assert_eq!(answer.exit, Some(10), "{answer:?}");
 }
+
+#[test]
+fn a_state_directory_that_leads_elsewhere_is_refused() {
+    let scene = Loop::new();
+    let elsewhere = scene.project.outside.join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, scene.project.root.join(".loopexec")).unwrap();
+    let refused = scene.start(&[]).end();
+    assert_eq!(
+        (refused.exit, refused.text("failure_cause")),
+        (Some(30), "state_directory_invalid"),
+        "{refused:?}"
+    );
+    assert_eq!(fs::read_dir(elsewhere).unwrap().count(), 0);
+}
+
+#[test]
+fn of_two_runs_started_at_once_one_is_refused_and_one_is_whole() {
+    let scene = Loop::new();
+    let both = [scene.start(&[]), scene.start(&[])].map(crate::support::Running::end);
+    let exits = both.each_ref().map(|answer| answer.exit);
+    let whole = both.iter().find(|answer| answer.exit == Some(10));
+    let whole = whole.unwrap_or_else(|| panic!("{exits:?}"));
+    // The second may have come after the first had ended; it then finds a green check.
+    assert!(exits.iter().all(|exit| matches!(exit, Some(10 | 30))), "{both:?}");
+    assert_eq!(scene.project.loopexec(&["verify", whole.text("run_id")]).exit, Some(0));
+    assert_eq!(scene.project.read("log.txt"), "1\n2\n3\n");
+}
+
+#[test]
+fn a_reader_that_goes_away_does_not_end_the_run() {
+    let scene = Loop::new();
+    let args = ["run", "--events", "--check", "./check.sh", "--exec", "./work.sh"];
+    let running = scene.project.start_unheard(&[&args, PATIENT].concat());
+    assert_eq!(running.end_unheard(), Some(10));
+    assert_eq!(scene.project.closed_iterations(), [0, 1, 2, 3]);
+    scene.project.verified();
+}
+
+#[test]
+fn a_loop_can_run_inside_of_a_loop() {
+    let outer = Project::new();
+    let inner = outer.outside.join("inner");
+    fs::create_dir(&inner).unwrap();
+    let binary = env!("CARGO_BIN_EXE_loopexec");
+    outer.script(
+        "work.sh",
+        &format!("cd $OUT/inner && {binary} run --json --check 'test -e done' --exec 'touch done' > $OUT/inner.json; echo $? > $OUT/exit; true"),
+    );
+    let answer = outer.loopexec(&["run", "--check", "exit 1", "--exec", "./work.sh", "--once"]);
+    assert_eq!(answer.exit, Some(12), "{answer:?}");
+    assert_eq!(outer.told("exit"), "10\n", "{}", outer.told("inner.json"));
+    let within: serde_json::Value = serde_json::from_str(&outer.told("inner.json")).unwrap();
+    assert_ne!(within["run_id"], answer.json["run_id"]);
+    outer.verified();
+}

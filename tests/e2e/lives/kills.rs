@@ -119,8 +119,25 @@ fn a_run_killed_every_few_events_comes_to_the_same_end() {
     for (name, text) in [("a.txt", "right\n"), ("b.txt", "wrong\n"), ("c.txt", "wrong\n")] {
         project.write(name, text);
     }
-    let lenient = ["--no-progress-k", "off", "--same-failure-r", "9", "--regression-candidates", "9"];
-    let run = ["run", "--check", "./check.sh", "--collector", "tap", "--exec", "./work.sh", "--max-iterations", "40"];
+    let lenient = [
+        "--no-progress-k",
+        "off",
+        "--same-failure-r",
+        "9",
+        "--regression-candidates",
+        "9",
+    ];
+    let run = [
+        "run",
+        "--check",
+        "./check.sh",
+        "--collector",
+        "tap",
+        "--exec",
+        "./work.sh",
+        "--max-iterations",
+        "40",
+    ];
     let _alone = crate::e2e::process::alone();
     let mut running = project.start(&[&run[..], &lenient].concat());
     for kill in 1..=6 {
@@ -140,7 +157,11 @@ fn a_run_killed_every_few_events_comes_to_the_same_end() {
     let answer = running.end();
     assert_eq!(answer.exit, Some(10), "{answer:?}");
     let closed = project.closed_iterations();
-    assert_eq!(closed, (0..closed.len() as u64).collect::<Vec<_>>(), "a hole or a double");
+    assert_eq!(
+        closed,
+        (0..closed.len() as u64).collect::<Vec<_>>(),
+        "a hole or a double"
+    );
     for name in ["a.txt", "b.txt", "c.txt"] {
         assert_eq!(project.read(name), "right\n", "{name}");
     }
@@ -165,4 +186,39 @@ fn a_run_killed_twice_goes_on_twice() {
     let resumed = scene.resume(&[]);
     scene.assert_whole(&resumed, &run_id);
     assert_eq!(scene.project.events_named("resumed").len(), 2);
+}
+
+#[test]
+fn a_supervisor_that_is_killed_halts_the_run_and_leaves_nothing_running() {
+    let scene = Loop::new();
+    let _alone = crate::e2e::process::alone();
+    let running = scene.started_up_to("work-1", &[]);
+    kill_process(supervisor_of(running.pid()), Signal::KILL).unwrap();
+    let answer = running.end();
+    assert_eq!(
+        (answer.exit, answer.text("failure_cause")),
+        (Some(40), "supervisor_lost"),
+        "{answer:?}"
+    );
+    assert!(!scene.sleeper.is_up());
+    scene.project.verified();
+    scene.release("work-1");
+    let resumed = scene.resume(&[]);
+    assert_eq!(
+        (resumed.exit, resumed.text("run_id")),
+        (Some(10), answer.text("run_id")),
+        "{resumed:?}"
+    );
+}
+
+#[test]
+fn a_project_that_was_moved_goes_on_in_its_new_place() {
+    let mut scene = Loop::new();
+    scene.killed_at("work-2");
+    let run_id = scene.run_id();
+    let moved = scene.project.root.with_file_name("moved");
+    fs::rename(&scene.project.root, &moved).unwrap();
+    scene.project.root = moved;
+    let resumed = scene.resume(&[]);
+    scene.assert_whole(&resumed, &run_id);
 }

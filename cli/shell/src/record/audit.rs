@@ -279,10 +279,7 @@ fn bad_blobs(run: &RunDir, named: &[Digest]) -> Vec<String> {
     for digest in named {
         let path = blob_path(run, digest);
         match digest_of(&path) {
-            Err(error) => bad.push(format!(
-                "the blob {} cannot be read: {error}",
-                path.display()
-            )),
+            Err(error) => bad.push(format!("the blob {} cannot be read: {error}", path.display())),
             Ok(found) if found != *digest => {
                 bad.push(format!("the blob {} was changed", path.display()));
             }

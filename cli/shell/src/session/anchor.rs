@@ -6,11 +6,12 @@
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 
 use journal::{Journal, Writer};
 
 use super::RunError;
+use crate::lock::{self, StateLock};
 use crate::paths::{RunDir, StateDir};
 
 pub(super) struct Anchors {
@@ -50,18 +51,20 @@ impl Anchors {
         !self.run.journal().join("LOCK").exists()
     }
 
-    /// Writes everything that is held back to where it was and opens it for writing.
-    pub(super) fn put_back(&mut self) -> Result<Writer, RunError> {
-        let workdir = self.run.path().ancestors().nth(3);
-        if let Some(workdir) = workdir {
-            if !workdir.exists() {
-                return Err(RunError::WorkdirRemoved { workdir: workdir.to_path_buf() });
-            }
-            StateDir::create(workdir)?;
+    /// Writes everything that is held back to where it was and opens it for writing, under a lock that others see.
+    pub(super) fn put_back(&mut self) -> Result<(Writer, StateLock), RunError> {
+        let workdir = self.run.path().ancestors().nth(3).unwrap_or(self.run.path());
+        if !workdir.exists() {
+            return Err(RunError::WorkdirRemoved {
+                workdir: workdir.to_path_buf(),
+            });
         }
+        // The lock of this life went with the file it was on.
+        let lock = lock::acquire(&StateDir::create(workdir)?, self.run.id())?;
         let journal = self.run.journal();
         for dir in [journal.clone(), self.run.blobs(), self.run.context()] {
-            fs::create_dir_all(&dir).map_err(|error| RunError::Io {
+            let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&dir);
+            made.map_err(|error| RunError::Io {
                 doing: "create",
                 path: dir,
                 error,
@@ -82,7 +85,7 @@ impl Anchors {
         writer.attach_receipt(journal::ReceiptWriter::resume(&reader, &self.run.receipt())?);
         self.held.clear();
         self.hold();
-        Ok(writer)
+        Ok((writer, lock))
     }
 }
 

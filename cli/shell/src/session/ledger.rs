@@ -12,11 +12,14 @@ use super::anchor::Anchors;
 use super::projection::Projections;
 use super::{Life, RunError, Watch};
 use crate::driver::Record;
+use crate::lock::StateLock;
 
 pub(super) struct Ledger<'w> {
     /// Taken only while a lost journal is being put back.
     writer: Option<Writer>,
     anchors: Anchors,
+    /// On the state directory that was put back.
+    relocked: Option<StateLock>,
     projections: Projections,
     watch: &'w mut dyn Watch,
     /// Appended and not yet durable.
@@ -34,6 +37,7 @@ impl<'w> Ledger<'w> {
             head: tip.leaf,
             writer: Some(writer),
             anchors: Anchors::new(life.run.clone()),
+            relocked: None,
             projections: Projections::new(&life.state_dir, &life.run),
             watch,
             waiting: Vec::new(),
@@ -90,7 +94,10 @@ impl<'w> Ledger<'w> {
     fn rescue(&mut self) -> Result<(), RunError> {
         // The lock file goes with the writer: a new one is taken on what was put back.
         self.writer = None;
-        self.writer = Some(self.anchors.put_back()?);
+        self.relocked = None;
+        let (writer, lock) = self.anchors.put_back()?;
+        self.writer = Some(writer);
+        self.relocked = Some(lock);
         self.warn("the state directory was removed while the run was under way; the journal was put back".into());
         Ok(())
     }

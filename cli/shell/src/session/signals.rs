@@ -1,17 +1,27 @@
 //! From signals to requests: the first asks the run to stop, every further one forces it.
 
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::thread;
 
 use crossbeam_channel::unbounded;
 
+use super::RunError;
 use crate::process::{Cancel, Signals};
 use crate::world::StopRequests;
 
 /// Starts watching. The thread waits, forwards, and decides nothing.
-pub(super) fn watch() -> io::Result<StopRequests> {
+pub(super) fn watch(workdir: &Path) -> Result<StopRequests, RunError> {
+    listen().map_err(|error| RunError::Io {
+        doing: "watch for signals in",
+        path: workdir.to_path_buf(),
+        error,
+    })
+}
+
+fn listen() -> io::Result<StopRequests> {
     let signals = Signals::install()?;
     let (sender, cancel) = unbounded();
     let first = Arc::new(AtomicI32::new(0));

@@ -62,7 +62,12 @@ fn detection(workdir: &Path, check: &Command) -> Detection {
     let scripts = command
         .split(|c: char| c.is_whitespace() || ";&|()'\"".contains(c))
         .filter(|word| !word.is_empty() && workdir.join(word).is_file())
-        .filter_map(|word| Some((word.trim_start_matches("./").to_string(), text(word).filter(|text| is_shell(text))?)))
+        .filter_map(|word| {
+            Some((
+                word.trim_start_matches("./").to_string(),
+                text(word).filter(|text| is_shell(text))?,
+            ))
+        })
         .collect();
     Detection {
         command,

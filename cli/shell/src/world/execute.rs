@@ -45,7 +45,12 @@ impl RealWorld {
         let env = self.told(state, iteration);
         let (_, run) = self.command(argv(&policy.exec), env, Input::Closed, &policy.capture, &limits, &label);
         let interference = self.interference(&before);
-        Observation::Executed { at: clock::stamp(), run, ask: read_ask(&ask), interference }
+        Observation::Executed {
+            at: clock::stamp(),
+            run,
+            ask: read_ask(&ask),
+            interference,
+        }
     }
 
     /// Sleeps, unless a signal asks the run to stop.

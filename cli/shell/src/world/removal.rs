@@ -56,7 +56,9 @@ fn watch(workdir: &Path, mut signals: Receiver<Cancel>, cancel: &Sender<Cancel>,
 
 /// Any other trouble, of a network file system for one, may pass.
 fn is_removed(workdir: &Path) -> bool {
-    workdir.metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound)
+    workdir
+        .metadata()
+        .is_err_and(|error| error.kind() == ErrorKind::NotFound)
 }
 
 #[cfg(test)]
@@ -74,6 +76,8 @@ mod tests {
         drop(signal);
         let workdir = dir.path().to_path_buf();
         drop(dir);
-        watched(&workdir, &signals, |cancel| assert!(matches!(cancel.recv(), Ok(Cancel::Stop))));
+        watched(&workdir, &signals, |cancel| {
+            assert!(matches!(cancel.recv(), Ok(Cancel::Stop)))
+        });
     }
 }
