@@ -200,8 +200,8 @@ impl Project {
 /// Where the last batch of a segment begins, and how many bytes of it are live (SPEC 12.3).
 pub(crate) fn last_batch(segment: &Path) -> (usize, usize) {
     let bytes = fs::read(segment).unwrap();
-    let starts = (4096..bytes.len()).step_by(4096);
-    let start = starts.filter(|at| bytes[*at..].starts_with(b"LXB1")).last().unwrap();
+    let mut starts = (4096..bytes.len()).step_by(4096).rev();
+    let start = starts.find(|at| bytes[*at..].starts_with(b"LXB1")).unwrap();
     let live = bytes[start + 60..start + 64].try_into().unwrap();
     (start, u32::from_le_bytes(live) as usize)
 }

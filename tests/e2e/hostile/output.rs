@@ -93,6 +93,7 @@ fn a_folder_may_be_named_anything() {
     );
     assert!(project.read("done.txt").contains("check.sh"));
     assert!(Path::new(answer.text("receipt")).exists());
+    assert_eq!(answer.stderr, "", "the one object is all that is said");
     project.verified();
 }
 
