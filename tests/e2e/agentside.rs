@@ -44,9 +44,22 @@ fn the_text_of_the_failing_check_reaches_the_next_turn() {
     }
     let request: serde_json::Value = serde_json::from_str(&left(&project, "request")).unwrap();
     assert_eq!(request["failing"], serde_json::json!(["b"]), "{request}");
-    assert_eq!((&request["iteration"], &request["check_exit"]), (&1.into(), &1.into()), "{request}");
+    assert_eq!(
+        (&request["iteration"], &request["check_exit"]),
+        (&1.into(), &1.into()),
+        "{request}"
+    );
     let env = left(&project, "env");
-    for name in ["RUN_ID", "ITERATION=1", "ITERATIONS_LEFT", "CONTEXT", "FEEDBACK", "REQUEST", "ASK", "BUDGET_LEFT_MS"] {
+    for name in [
+        "RUN_ID",
+        "ITERATION=1",
+        "ITERATIONS_LEFT",
+        "CONTEXT",
+        "FEEDBACK",
+        "REQUEST",
+        "ASK",
+        "BUDGET_LEFT_MS",
+    ] {
         assert!(env.contains(&format!("LOOPEXEC_{name}")), "no {name} in {env}");
     }
 }
@@ -58,12 +71,27 @@ fn a_turn_that_broke_a_passing_member_is_undone_and_told() {
                 case $LOOPEXEC_ITERATION in 1) echo a > src/done;; 2) echo b > src/done; echo stray > src/stray;; \
                 *) echo b >> src/done;; esac";
     run(&project, exec, &[]).converged(3);
-    assert_eq!(left(&project, "done-3"), "a\n", "the third turn starts from the accepted tree");
-    assert!(!project.dir().join("src/stray").exists(), "what the rejected turn added is gone");
+    assert_eq!(
+        left(&project, "done-3"),
+        "a\n",
+        "the third turn starts from the accepted tree"
+    );
+    assert!(
+        !project.dir().join("src/stray").exists(),
+        "what the rejected turn added is gone"
+    );
     let told = left(&project, "context-3");
     let spoken: Vec<&str> = told.lines().filter(|line| line.contains('a')).collect();
-    assert!(told.to_lowercase().contains("undone") || told.contains("put back"), "{told}");
-    assert!(spoken.iter().any(|line| line.contains("broke") || line.contains("no longer pass")), "{told}");
+    assert!(
+        told.to_lowercase().contains("undone") || told.contains("put back"),
+        "{told}"
+    );
+    assert!(
+        spoken
+            .iter()
+            .any(|line| line.contains("broke") || line.contains("no longer pass")),
+        "{told}"
+    );
 }
 
 #[test]
@@ -74,14 +102,31 @@ fn the_work_of_a_rejected_turn_can_still_be_found() {
     let said = run(&project, exec, &[]);
     said.converged(3);
     let stored = walk(&project.dir().join(".loopexec"));
-    let kept = stored.iter().any(|path| std::fs::read(path).is_ok_and(|bytes| bytes == b"precious\n"));
-    let text = project.events(&said).iter().map(ToString::to_string).collect::<String>();
-    assert!(kept || text.contains("refs/loopexec"), "the rejected turn is in no store");
+    let kept = stored
+        .iter()
+        .any(|path| std::fs::read(path).is_ok_and(|bytes| bytes == b"precious\n"));
+    let text = project
+        .events(&said)
+        .iter()
+        .map(ToString::to_string)
+        .collect::<String>();
+    assert!(
+        kept || text.contains("refs/loopexec"),
+        "the rejected turn is in no store"
+    );
 }
 
 fn walk(dir: &std::path::Path) -> Vec<std::path::PathBuf> {
     let entries = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
-    entries.flat_map(|path| if path.is_dir() && !path.is_symlink() { walk(&path) } else { vec![path] }).collect()
+    entries
+        .flat_map(|path| {
+            if path.is_dir() && !path.is_symlink() {
+                walk(&path)
+            } else {
+                vec![path]
+            }
+        })
+        .collect()
 }
 
 #[test]
@@ -100,21 +145,39 @@ fn a_failed_work_command_halts_by_default_before_any_check() {
     let said = run(&project, "echo 'no such model' >&2; exit 3", &[]);
     said.halted(40, "execution_failure", "work_command_failed");
     assert_eq!(said.iteration(), 1);
-    assert!(said.why().contains("status 3") && said.why().contains("no such model"), "{}", said.why());
+    assert!(
+        said.why().contains("status 3") && said.why().contains("no such model"),
+        "{}",
+        said.why()
+    );
     assert_eq!(said.json["advice"]["verdict"], "fix-substrate");
 }
 
 #[test]
 fn a_failed_work_command_that_is_to_be_continued_leaves_the_decision_to_the_check() {
     let project = members("a\n");
-    run(&project, "echo b >> src/done; exit 3", &["--on-exec-failure", "continue"]).converged(1);
+    run(
+        &project,
+        "echo b >> src/done; exit 3",
+        &["--on-exec-failure", "continue"],
+    )
+    .converged(1);
 }
 
 #[test]
 fn a_failed_work_command_is_tried_again_in_the_same_iteration() {
     let project = members("a\n");
     let exec = "echo try >> \"$OUT/tries\"; test $(wc -l < \"$OUT/tries\") = 3 && echo b >> src/done";
-    let retry = ["--on-exec-failure", "retry", "--exec-retries", "2", "--retry-backoff", "1ms", "--instant-failures", "off"];
+    let retry = [
+        "--on-exec-failure",
+        "retry",
+        "--exec-retries",
+        "2",
+        "--retry-backoff",
+        "1ms",
+        "--instant-failures",
+        "off",
+    ];
     run(&project, exec, &retry).converged(1);
     assert_eq!(left(&project, "tries").lines().count(), 3);
 
@@ -128,7 +191,16 @@ fn a_failed_work_command_is_tried_again_in_the_same_iteration() {
 fn work_that_fails_at_once_again_and_again_does_not_run_to_the_cap() {
     let project = members("a\n");
     let exec = "echo try >> \"$OUT/tries\"; exit 1";
-    let more = ["--on-exec-failure", "continue", "--instant-failures", "4", "--no-progress-k", "off", "--max-iterations", "50"];
+    let more = [
+        "--on-exec-failure",
+        "continue",
+        "--instant-failures",
+        "4",
+        "--no-progress-k",
+        "off",
+        "--max-iterations",
+        "50",
+    ];
     let said = run(&project, exec, &more);
     said.halted(40, "execution_failure", "instant_failures");
     assert_eq!(left(&project, "tries").lines().count(), 4);
@@ -142,7 +214,11 @@ fn a_timed_out_agent_whose_work_is_right_converges() {
     run(&project, hangs, &["--command-timeout", "1s"]).converged(1);
 
     let project = members("a\n");
-    let said = run(&project, hangs, &["--command-timeout", "1s", "--on-exec-timeout", "halt"]);
+    let said = run(
+        &project,
+        hangs,
+        &["--command-timeout", "1s", "--on-exec-timeout", "halt"],
+    );
     said.halted(40, "execution_failure", "deadline_exceeded");
     assert_eq!(project.read("src/done"), "a\nb\n", "the work stays in place");
 }
@@ -165,12 +241,20 @@ fn a_question_halts_the_run_and_the_answer_lets_it_go_on() {
     assert_eq!(asked.json["advice"]["verdict"], "review-needed");
 
     let acked = project.json(&["ack", "--reviewer", "ann", "--note", "take the second one"]);
-    assert_eq!((acked.exit, &acked.json["status"]), (0, &"acked".into()), "{}", acked.all());
+    assert_eq!(
+        (acked.exit, &acked.json["status"]),
+        (0, &"acked".into()),
+        "{}",
+        acked.all()
+    );
     let resumed = project.json(&["resume"]);
     resumed.converged(2);
     assert_eq!(resumed.json["run_id"], asked.json["run_id"]);
     let told = left(&project, "context-2");
-    assert!(told.contains("take the second one"), "the answer reaches the agent: {told}");
+    assert!(
+        told.contains("take the second one"),
+        "the answer reaches the agent: {told}"
+    );
 }
 
 #[test]
@@ -195,14 +279,34 @@ fn unread_changes_halt_until_a_person_has_read_them() {
 fn pins_that_are_required_and_missing_refuse_the_run() {
     let project = members("a\n");
     let said = run(&project, "echo b >> src/done", &["--pins", "required"]);
-    assert_eq!((said.exit, said.reason(), said.cause()), (30, "workspace_invalid", "pin_missing"), "{}", said.all());
+    assert_eq!(
+        (said.exit, said.reason(), said.cause()),
+        (30, "workspace_invalid", "pin_missing"),
+        "{}",
+        said.all()
+    );
     assert_eq!(project.read("src/done"), "a\n", "nothing was run");
     project.write("notes.md", "task\n");
-    let pinned = ["--pins", "required", "--model-id", "m-1", "--model-provider", "p", "--temperature", "0", "--seed", "1"];
+    let pinned = [
+        "--pins",
+        "required",
+        "--model-id",
+        "m-1",
+        "--model-provider",
+        "p",
+        "--temperature",
+        "0",
+        "--seed",
+        "1",
+    ];
     let mut more = pinned.to_vec();
     more.extend(["--context-file", "notes.md"]);
     let said = run(&project, "echo b >> src/done", &more);
-    assert!(said.exit == 10 || !said.json["errors"].as_array().unwrap().is_empty(), "{}", said.all());
+    assert!(
+        said.exit == 10 || !said.json["errors"].as_array().unwrap().is_empty(),
+        "{}",
+        said.all()
+    );
 }
 
 #[test]
@@ -210,7 +314,11 @@ fn a_failures_command_with_crlf_says_the_same_as_one_without() {
     let digest = |tail: &str| {
         let project = members("");
         let mine = format!("{FAILURES} {tail}");
-        let said = project.run("true", "sh check.sh", &["--failures-cmd", &mine, "--max-iterations", "1"]);
+        let said = project.run(
+            "true",
+            "sh check.sh",
+            &["--failures-cmd", &mine, "--max-iterations", "1"],
+        );
         said.halted(12, "max_iterations_reached", "stalled");
         let state: serde_json::Value = serde_json::from_str(&project.read(".loopexec/state.json")).unwrap();
         state["open_failures"].clone()
@@ -221,22 +329,47 @@ fn a_failures_command_with_crlf_says_the_same_as_one_without() {
 
 #[test]
 fn a_failures_command_that_cannot_be_believed_stops_a_green_check() {
-    for broken in ["exit 2", "echo oops >&2", "echo '{\"ids\":null}'", "echo '{bad'", "echo '{\"ids\":[],\"more\":1}'"] {
+    for broken in [
+        "exit 2",
+        "echo oops >&2",
+        "echo '{\"ids\":null}'",
+        "echo '{bad'",
+        "echo '{\"ids\":[],\"more\":1}'",
+    ] {
         let project = members("a\n");
-        let said = project.run("echo b >> src/done", "sh check.sh", &["--failures-cmd", broken, "--no-baseline"]);
+        let said = project.run(
+            "echo b >> src/done",
+            "sh check.sh",
+            &["--failures-cmd", broken, "--no-baseline"],
+        );
         said.halted(13, "objective_unverified", "failures_cmd");
     }
     for fine in ["true", "echo '{\"ids\":[]}'"] {
         let project = members("a\n");
-        project.run("echo b >> src/done", "sh check.sh", &["--failures-cmd", fine, "--no-baseline"]).converged(1);
+        project
+            .run(
+                "echo b >> src/done",
+                "sh check.sh",
+                &["--failures-cmd", fine, "--no-baseline"],
+            )
+            .converged(1);
     }
 }
 
 #[test]
 fn a_failures_command_that_contradicts_a_green_check_is_a_violation() {
     let project = members("a\n");
-    let said = project.run("echo b >> src/done", "sh check.sh", &["--failures-cmd", "echo still_open", "--no-baseline"]);
-    assert_eq!((said.exit, said.reason()), (13, "metric_integrity_violation"), "{}", said.all());
+    let said = project.run(
+        "echo b >> src/done",
+        "sh check.sh",
+        &["--failures-cmd", "echo still_open", "--no-baseline"],
+    );
+    assert_eq!(
+        (said.exit, said.reason()),
+        (13, "metric_integrity_violation"),
+        "{}",
+        said.all()
+    );
 }
 
 #[test]
@@ -255,7 +388,12 @@ fn an_identity_that_the_integrity_command_loses_is_a_violation() {
     let project = members("a\n");
     project.write("src/list", "t1\n");
     let said = run(&project, "echo b >> src/done; rm src/list", &lists);
-    assert_eq!((said.exit, said.reason()), (13, "objective_unverified"), "{}", said.all());
+    assert_eq!(
+        (said.exit, said.reason()),
+        (13, "objective_unverified"),
+        "{}",
+        said.all()
+    );
 }
 
 #[test]

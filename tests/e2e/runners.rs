@@ -5,8 +5,15 @@ use crate::support::story::{Project, Said, available, python_with_pytest};
 /// The members that were failing after the baseline and after each iteration.
 fn trend(project: &Project) -> Vec<u64> {
     let report = project.json(&["report"]);
-    let rows = report.json["report"]["timeline"].as_array().unwrap_or_else(|| panic!("{}", report.all())).clone();
-    assert!(rows.iter().all(|row| row["members"].as_u64() > Some(0)), "tests by name: {}", report.all());
+    let rows = report.json["report"]["timeline"]
+        .as_array()
+        .unwrap_or_else(|| panic!("{}", report.all()))
+        .clone();
+    assert!(
+        rows.iter().all(|row| row["members"].as_u64() > Some(0)),
+        "tests by name: {}",
+        report.all()
+    );
     rows.iter().filter_map(|row| row["failing"].as_u64()).collect()
 }
 
@@ -15,20 +22,41 @@ fn mended_in_three_turns(project: &Project, check: &[&str]) -> Said {
     let text = project.read("loopexec.toml");
     let words: Vec<String> = check.iter().map(|word| format!("{word:?}")).collect();
     let line = format!("check = [{}]", words.join(", "));
-    let lines: Vec<&str> = text.lines().map(|old| if old.starts_with("check =") { line.as_str() } else { old }).collect();
+    let lines: Vec<&str> = text
+        .lines()
+        .map(|old| if old.starts_with("check =") { line.as_str() } else { old })
+        .collect();
     project.write("loopexec.toml", &(lines.join("\n") + "\n"));
     let said = project.json(&["run"]);
     said.converged(3);
     let failing = trend(project);
     assert_eq!(failing.last(), Some(&0), "{failing:?}");
-    assert!(failing.windows(2).all(|two| two[0] > two[1]), "one less each turn: {failing:?}");
+    assert!(
+        failing.windows(2).all(|two| two[0] > two[1]),
+        "one less each turn: {failing:?}"
+    );
     assert_eq!(failing[0], 3, "the baseline: {failing:?}");
     let verified = project.json(&["verify"]);
-    assert_eq!((verified.exit, &verified.json["verified"]), (0, &true.into()), "{}", verified.all());
+    assert_eq!(
+        (verified.exit, &verified.json["verified"]),
+        (0, &true.into()),
+        "{}",
+        verified.all()
+    );
     let replayed = project.json(&["replay"]);
-    assert_eq!((replayed.exit, &replayed.json["verified"]), (0, &true.into()), "{}", replayed.all());
+    assert_eq!(
+        (replayed.exit, &replayed.json["verified"]),
+        (0, &true.into()),
+        "{}",
+        replayed.all()
+    );
     let why = project.json(&["explain-halt"]);
-    assert_eq!((why.exit, &why.json["advice"]["verdict"]), (0, &"done".into()), "{}", why.all());
+    assert_eq!(
+        (why.exit, &why.json["advice"]["verdict"]),
+        (0, &"done".into()),
+        "{}",
+        why.all()
+    );
     said
 }
 
@@ -45,7 +73,10 @@ fn a_cargo_workspace_goes_from_red_to_green_test_by_test() {
         return;
     }
     let project = Project::fixture("cargo-project");
-    mended_in_three_turns(&project, &["cargo", "test", "--workspace", "--offline", "--no-fail-fast"]);
+    mended_in_three_turns(
+        &project,
+        &["cargo", "test", "--workspace", "--offline", "--no-fail-fast"],
+    );
 }
 
 #[test]
@@ -60,7 +91,10 @@ fn a_node_project_goes_from_red_to_green_test_by_test() {
 /// A project whose one test fails until `product.py` says so.
 fn pytest_project(python: &str) -> (Project, String) {
     let project = Project::committed(&[
-        ("product.py", "def answer():\n    return 41\n\ndef name():\n    return 'x'\n"),
+        (
+            "product.py",
+            "def answer():\n    return 41\n\ndef name():\n    return 'x'\n",
+        ),
         (
             "test_product.py",
             "from product import answer, name\n\ndef test_answer():\n    assert answer() == 42\n\ndef test_name():\n    assert name() == 'x'\n",
@@ -120,7 +154,11 @@ fn a_check_that_cannot_run_halts_at_once_with_its_cause() {
         ("kill -9 $$", "check_killed", &[]),
         ("kill -TERM $$", "check_killed", &[]),
         ("exec sleep 600", "check_deadline_exceeded", &long),
-        ("exec sleep 600", "check_first_output_exceeded", &["--first-output-timeout", "500ms"]),
+        (
+            "exec sleep 600",
+            "check_first_output_exceeded",
+            &["--first-output-timeout", "500ms"],
+        ),
         ("yes", "check_output_cap_exceeded", &["--output-cap", "64KiB"]),
     ];
     for (check, cause, more) in cases {
@@ -137,7 +175,9 @@ fn a_check_that_cannot_run_halts_at_once_with_its_cause() {
 fn a_check_that_runs_out_of_time_is_red_where_that_was_chosen() {
     let project = Project::committed(&[("src/slow", "600")]);
     let more = ["--check-timeout", "1s", "--on-check-timeout", "red"];
-    project.run("echo 0 > src/slow", "exec sleep $(cat src/slow)", &more).converged(1);
+    project
+        .run("echo 0 > src/slow", "exec sleep $(cat src/slow)", &more)
+        .converged(1);
 }
 
 #[test]
@@ -151,8 +191,14 @@ fn a_check_that_breaks_in_a_later_iteration_is_an_execution_failure_too() {
 #[test]
 fn a_missing_program_is_named_before_the_first_iteration() {
     let cases: &[(&[&str], &str)] = &[
-        (&["run", "--exec", "no-such-agent --go", "--check", "false"], "exec_not_found"),
-        (&["run", "--exec", "true", "--check", "no-such-check -q"], "check_not_found"),
+        (
+            &["run", "--exec", "no-such-agent --go", "--check", "false"],
+            "exec_not_found",
+        ),
+        (
+            &["run", "--exec", "true", "--check", "no-such-check -q"],
+            "check_not_found",
+        ),
         (&["run", "--check", "false", "--", "no-such-agent"], "exec_not_found"),
     ];
     for (args, cause) in cases {
@@ -169,14 +215,25 @@ fn an_option_or_a_key_that_is_not_known_starts_nothing() {
     let project = Project::committed(&[("src/other", "")]);
     let said = project.json(&["run", "--check", "true", "--integrty-cmd", "true"]);
     assert_eq!(said.exit, 2, "{}", said.all());
-    assert!(said.stdout.contains("--integrity-cmd"), "the nearest one is named: {}", said.stdout);
+    assert!(
+        said.stdout.contains("--integrity-cmd"),
+        "the nearest one is named: {}",
+        said.stdout
+    );
 
     let mut project = Project::committed(&[("loopexec.toml", "[loop]\ncheck = \"true\"\n[gaurds]\nblocked = []\n")]);
     let said = project.json(&["run"]);
     assert!(said.exit == 2 || said.exit == 30, "{}", said.all());
-    assert!(said.stdout.contains("gaurds") && said.stdout.contains("guards"), "{}", said.stdout);
+    assert!(
+        said.stdout.contains("gaurds") && said.stdout.contains("guards"),
+        "{}",
+        said.stdout
+    );
 
-    project.write("loopexec.toml", "[loop]\r\ncheck = \"true\"\r\n[bounds]\r\nmax_iterations = 4\r\n");
+    project.write(
+        "loopexec.toml",
+        "[loop]\r\ncheck = \"true\"\r\n[bounds]\r\nmax_iterations = 4\r\n",
+    );
     project.json(&["run"]).converged(0);
     project.set("LOOPEXEC_MAX_ITERATION", "4");
     let said = project.json(&["run"]);
@@ -203,7 +260,10 @@ fn a_watched_check_sees_no_terminal_and_a_continuous_integration() {
 fn a_success_exit_of_0_changes_that_one_code_only() {
     let project = Project::committed(&[("src/other", "")]);
     assert_eq!(project.run("true", "true", &["--success-exit", "0"]).exit, 0);
-    assert_eq!(project.run("true", "false", &["--success-exit", "0", "--once"]).exit, 12);
+    assert_eq!(
+        project.run("true", "false", &["--success-exit", "0", "--once"]).exit,
+        12
+    );
 }
 
 #[test]
@@ -220,5 +280,11 @@ fn a_check_that_prints_quotes_and_bad_bytes_leaves_every_line_of_the_receipt_rea
 #[test]
 fn a_check_that_speaks_success_through_another_code_is_understood() {
     let project = Project::committed(&[("src/code", "0")]);
-    project.run("echo 7 > src/code", "exit $(cat src/code)", &["--check-success-exit", "7"]).converged(1);
+    project
+        .run(
+            "echo 7 > src/code",
+            "exit $(cat src/code)",
+            &["--check-success-exit", "7"],
+        )
+        .converged(1);
 }

@@ -35,7 +35,10 @@ impl Project {
         for dir in ["work", "home/.config", "tmp"] {
             fs::create_dir_all(root.path().join(dir)).unwrap();
         }
-        Self { root, env: BTreeMap::new() }
+        Self {
+            root,
+            env: BTreeMap::new(),
+        }
     }
 
     /// A project with these files, committed.
@@ -51,7 +54,9 @@ impl Project {
     /// A copy of one of the projects in `tests/fixtures`, committed.
     pub(crate) fn fixture(name: &str) -> Self {
         let project = Self::new();
-        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures").join(name);
+        let from = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../tests/fixtures")
+            .join(name);
         copy(&from, &project.dir());
         project.commit();
         project
@@ -105,7 +110,10 @@ impl Project {
         all.extend(args);
         let mut said = self.text(&all);
         said.json = serde_json::from_str(&said.stdout).unwrap_or_else(|error| {
-            panic!("{args:?} gave no JSON object: {error}\nstdout: {}\nstderr: {}", said.stdout, said.stderr)
+            panic!(
+                "{args:?} gave no JSON object: {error}\nstdout: {}\nstderr: {}",
+                said.stdout, said.stderr
+            )
         });
         said
     }
@@ -131,7 +139,9 @@ impl Project {
 
     /// The events of the latest run, oldest first.
     pub(crate) fn events(&self, said: &Said) -> Vec<Value> {
-        let receipt = said.json["receipt"].as_str().unwrap_or_else(|| panic!("no receipt in {}", said.json));
+        let receipt = said.json["receipt"]
+            .as_str()
+            .unwrap_or_else(|| panic!("no receipt in {}", said.json));
         let path = self.dir().join(receipt);
         let lines = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -173,7 +183,9 @@ impl Said {
     }
 
     pub(crate) fn iteration(&self) -> u64 {
-        self.json["iteration"].as_u64().unwrap_or_else(|| panic!("no iteration in {}", self.json))
+        self.json["iteration"]
+            .as_u64()
+            .unwrap_or_else(|| panic!("no iteration in {}", self.json))
     }
 
     /// Everything it said, for a failing assertion.
@@ -184,14 +196,27 @@ impl Said {
     /// A halt with this reason, cause and exit code, named whole in the object.
     #[track_caller]
     pub(crate) fn halted(&self, exit: i32, reason: &str, cause: &str) -> &Self {
-        assert_eq!((self.exit, self.reason(), self.cause()), (exit, reason, cause), "{}", self.all());
+        assert_eq!(
+            (self.exit, self.reason(), self.cause()),
+            (exit, reason, cause),
+            "{}",
+            self.all()
+        );
         assert_eq!(self.json["tool"], "loopexec", "{}", self.all());
         assert!(self.json["errors"].is_array(), "{}", self.all());
         assert!(self.json["iteration"].is_u64(), "{}", self.all());
-        assert!(!self.json["run_id"].as_str().unwrap_or_default().is_empty(), "{}", self.all());
+        assert!(
+            !self.json["run_id"].as_str().unwrap_or_default().is_empty(),
+            "{}",
+            self.all()
+        );
         let advice = &self.json["advice"];
         for member in ["verdict", "why", "next"] {
-            assert!(!advice[member].as_str().unwrap_or_default().is_empty(), "no advice.{member}: {}", self.all());
+            assert!(
+                !advice[member].as_str().unwrap_or_default().is_empty(),
+                "no advice.{member}: {}",
+                self.all()
+            );
         }
         self
     }
@@ -223,7 +248,10 @@ pub(crate) fn python_with_pytest() -> Option<String> {
 
 /// Whether a program can be started, said aloud when not.
 pub(crate) fn available(program: &str) -> bool {
-    let found = Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success());
+    let found = Command::new(program)
+        .arg("--version")
+        .output()
+        .is_ok_and(|output| output.status.success());
     if !found {
         eprintln!("SKIPPED: {program} cannot be started");
     }

@@ -45,7 +45,10 @@ const SEPARATE: &[(&[&str], &[&str])] = &[
 /// A new file that no other test can notice.
 fn stands_alone(evidence: &Evidence<'_>, change: &SurfaceChange) -> bool {
     let collector = evidence.measurement.collector.as_str();
-    let files = SEPARATE.iter().filter(|(runners, _)| runners.contains(&collector)).flat_map(|(_, files)| *files);
+    let files = SEPARATE
+        .iter()
+        .filter(|(runners, _)| runners.contains(&collector))
+        .flat_map(|(_, files)| *files);
     change.kind == ChangeKind::Added && pattern::first(files.copied(), &change.path.0).is_some()
 }
 
@@ -120,7 +123,12 @@ mod tests {
 
     #[test]
     fn a_new_file_that_shares_a_process_with_other_tests_is_not_judged_and_not_green() {
-        for path in ["tests/test_new.py", "tests/conftest.py", "tests/product.py", "tests/new.rs"] {
+        for path in [
+            "tests/test_new.py",
+            "tests/conftest.py",
+            "tests/product.py",
+            "tests/new.rs",
+        ] {
             let mut added = bench(Surface::Extend, path, ChangeKind::Added);
             added.measurement.collector = "pytest".into();
             assert_eq!(check(&added.evidence()).state, GuardState::Unavailable, "{path}");

@@ -38,7 +38,11 @@ fn detect(history: &History, thresholds: &Thresholds) -> Option<Alarm> {
     };
     Some(Alarm {
         reason: HaltReason::NoProgressDetected,
-        cause: if history.best.is_none() || no_ops >= k as usize { "tree_unchanged" } else { "best_not_smaller" },
+        cause: if history.best.is_none() || no_ops >= k as usize {
+            "tree_unchanged"
+        } else {
+            "best_not_smaller"
+        },
         detail,
         recheck: false,
     })

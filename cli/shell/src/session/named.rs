@@ -12,29 +12,80 @@ use crate::oracle::collect::{Detection, Invocation};
 
 /// Programs that look at files and decide nothing by them.
 const READERS: &[&str] = &[
-    "test", "[", "[[", "grep", "egrep", "fgrep", "rg", "cat", "wc", "head", "tail", "stat", "ls", "sed", "awk", "jq",
-    "sort", "uniq", "cut", "tr", "sha256sum", "md5sum", "cksum",
+    "test",
+    "[",
+    "[[",
+    "grep",
+    "egrep",
+    "fgrep",
+    "rg",
+    "cat",
+    "wc",
+    "head",
+    "tail",
+    "stat",
+    "ls",
+    "sed",
+    "awk",
+    "jq",
+    "sort",
+    "uniq",
+    "cut",
+    "tr",
+    "sha256sum",
+    "md5sum",
+    "cksum",
 ];
 /// Readers that can take their instructions from a file.
 const INSTRUCTED: &[&str] = &["grep", "egrep", "fgrep", "rg", "sed", "awk", "jq"];
 /// Compilers and linters, as programs or as Python modules: what they are pointed at is the work.
 const COMPILERS: &[&str] = &[
-    "cc", "gcc", "g++", "clang", "clang++", "rustc", "tsc", "javac", "mypy", "pyright", "ruff", "flake8", "pylint",
-    "black", "eslint", "prettier", "shellcheck", "yamllint", "xmllint", "py_compile", "json.tool",
+    "cc",
+    "gcc",
+    "g++",
+    "clang",
+    "clang++",
+    "rustc",
+    "tsc",
+    "javac",
+    "mypy",
+    "pyright",
+    "ruff",
+    "flake8",
+    "pylint",
+    "black",
+    "eslint",
+    "prettier",
+    "shellcheck",
+    "yamllint",
+    "xmllint",
+    "py_compile",
+    "json.tool",
 ];
 /// Programs that run what they read on standard input.
-const INTERPRETERS: &[&str] = &["sh", "bash", "dash", "zsh", "python", "python3", "node", "perl", "ruby", "xargs", "."];
+const INTERPRETERS: &[&str] = &[
+    "sh", "bash", "dash", "zsh", "python", "python3", "node", "perl", "ruby", "xargs", ".",
+];
 
 /// Adds the files that decide to the protected ones, with their origin.
 pub(super) fn protect(workdir: &Path, policy: &mut Policy, origins: &mut Vec<Origin>) {
     for word in deciding(&policy.oracle.check) {
-        let Ok(path) = workdir.join(&word).canonicalize() else { continue };
-        let Ok(relative) = path.strip_prefix(workdir) else { continue };
-        let Some(name) = relative.to_str().filter(|name| !name.is_empty() && path.is_file()) else { continue };
+        let Ok(path) = workdir.join(&word).canonicalize() else {
+            continue;
+        };
+        let Ok(relative) = path.strip_prefix(workdir) else {
+            continue;
+        };
+        let Some(name) = relative.to_str().filter(|name| !name.is_empty() && path.is_file()) else {
+            continue;
+        };
         let pattern = format!("/{name}");
         if !policy.guards.protected.contains(&pattern) && !name.contains(['*', '?']) {
             policy.guards.protected.push(pattern);
-            origins.push(Origin { key: "guards.protected".into(), source: "check command".into() });
+            origins.push(Origin {
+                key: "guards.protected".into(),
+                source: "check command".into(),
+            });
         }
     }
 }
@@ -43,19 +94,38 @@ pub(super) fn protect(workdir: &Path, policy: &mut Policy, origins: &mut Vec<Ori
 fn deciding(check: &Command) -> BTreeSet<String> {
     let runs = invocations(check);
     // What is piped into an interpreter is run, however it was read.
-    let piped = runs.iter().any(|run| INTERPRETERS.contains(&run.program()) && !run.arguments().iter().any(|a| plain(a)));
-    let kept = runs.iter().flat_map(|run| if piped { run.words.clone() } else { kept(run) });
+    let piped = runs
+        .iter()
+        .any(|run| INTERPRETERS.contains(&run.program()) && !run.arguments().iter().any(|a| plain(a)));
+    let kept = runs
+        .iter()
+        .flat_map(|run| if piped { run.words.clone() } else { kept(run) });
     kept.flat_map(|word| split(&word)).collect()
 }
 
 fn invocations(check: &Command) -> Vec<Invocation> {
     let words: Vec<String> = check.words.iter().map(|word| word.text()).collect();
-    let script = words.iter().position(|word| word.starts_with('-') && word.ends_with('c')).and_then(|at| words.get(at + 1));
+    let script = words
+        .iter()
+        .position(|word| word.starts_with('-') && word.ends_with('c'))
+        .and_then(|at| words.get(at + 1));
     let shell = words.first().is_some_and(|word| word.ends_with("sh"));
     match (check.shell, script) {
-        (true, _) => Detection { command: check.display(), ..Detection::default() }.invocations(),
-        (false, Some(script)) if shell => Detection { command: script.clone(), ..Detection::default() }.invocations(),
-        _ => vec![Invocation { assignments: Vec::new(), words, wrapped: false }],
+        (true, _) => Detection {
+            command: check.display(),
+            ..Detection::default()
+        }
+        .invocations(),
+        (false, Some(script)) if shell => Detection {
+            command: script.clone(),
+            ..Detection::default()
+        }
+        .invocations(),
+        _ => vec![Invocation {
+            assignments: Vec::new(),
+            words,
+            wrapped: false,
+        }],
     }
 }
 
@@ -67,8 +137,7 @@ fn plain(word: &str) -> bool {
 fn kept(run: &Invocation) -> Vec<String> {
     let program = run.program().trim_start_matches(['`', '$']);
     let from_file = |word: &String| word.starts_with("-f") || word.starts_with("--f");
-    let reads = READERS.contains(&program)
-        && !(INSTRUCTED.contains(&program) && run.arguments().iter().any(from_file));
+    let reads = READERS.contains(&program) && !(INSTRUCTED.contains(&program) && run.arguments().iter().any(from_file));
     if reads {
         return Vec::new();
     }
@@ -77,7 +146,10 @@ fn kept(run: &Invocation) -> Vec<String> {
         return run.words.clone();
     }
     // A configuration that an option names is no work.
-    let options = run.words.windows(2).filter(|pair| pair[0].starts_with('-') && pair[0] != "-m");
+    let options = run
+        .words
+        .windows(2)
+        .filter(|pair| pair[0].starts_with('-') && pair[0] != "-m");
     options.flat_map(|pair| pair.to_vec()).collect()
 }
 
@@ -120,7 +192,9 @@ mod tests {
         for (check, expected) in cases {
             assert_eq!(&protected(&files, Command::shell(check)), expected, "{check}");
         }
-        let words = ["bash", "-o", "pipefail", "-c", "./run.sh | cat"].map(Into::into).to_vec();
+        let words = ["bash", "-o", "pipefail", "-c", "./run.sh | cat"]
+            .map(Into::into)
+            .to_vec();
         assert_eq!(protected(&files, Command { words, shell: false }), ["/run.sh"]);
     }
 

@@ -13,24 +13,41 @@ pub(super) fn start_up_paths(workdir: &Path) -> Vec<Vec<u8>> {
     let mut found = Vec::new();
     for site in environments.flat_map(|dir| sites(&dir)) {
         for path in below(&site).filter(|path| path.file_name().is_some_and(|name| starts(name.as_bytes()))) {
-            found.extend(path.strip_prefix(workdir).map(|path| path.as_os_str().as_bytes().to_vec()));
+            found.extend(
+                path.strip_prefix(workdir)
+                    .map(|path| path.as_os_str().as_bytes().to_vec()),
+            );
         }
     }
     found
 }
 
 fn starts(name: &[u8]) -> bool {
-    name.ends_with(b".pth") || matches!(name, b"sitecustomize.py" | b"usercustomize.py" | b"pytest.py" | b"_pytest")
+    name.ends_with(b".pth")
+        || matches!(
+            name,
+            b"sitecustomize.py" | b"usercustomize.py" | b"pytest.py" | b"_pytest"
+        )
 }
 
 /// `lib/python3.x/site-packages` of an environment.
 fn sites(environment: &Path) -> Vec<PathBuf> {
-    let versions = ["lib", "lib64"].map(|name| environment.join(name)).into_iter().filter(|lib| !lib.is_symlink());
-    versions.flat_map(|lib| below(&lib).collect::<Vec<_>>()).map(|version| version.join("site-packages")).collect()
+    let versions = ["lib", "lib64"]
+        .map(|name| environment.join(name))
+        .into_iter()
+        .filter(|lib| !lib.is_symlink());
+    versions
+        .flat_map(|lib| below(&lib).collect::<Vec<_>>())
+        .map(|version| version.join("site-packages"))
+        .collect()
 }
 
 fn below(dir: &Path) -> impl Iterator<Item = PathBuf> + use<> {
-    fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path())
+    fs::read_dir(dir)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
 }
 
 #[cfg(test)]
