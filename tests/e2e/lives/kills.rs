@@ -61,7 +61,7 @@ fn totals_cover_both_lives() {
         .as_u64()
         .unwrap();
     assert!(before > 0 && after > before, "{before} then {after}");
-    assert_eq!(scene.project.verified()["journal"]["lives"], 2);
+    assert_eq!(scene.project.verified()["journal"]["writers"], 2);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Open handles on the journal's files, so that a run survives the removal of its own state directory.
+//! Open handles on the journal's files and on what it refers to, so that a run survives the removal of its own state directory.
 //!
 //! A work command that tidies up may delete the state directory. The files live on while a handle is open:
 //! what was recorded is copied back from there, and the halt that follows is recorded beside it.
@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::Path;
 
 use journal::{Journal, Writer};
 
@@ -14,14 +15,22 @@ use super::RunError;
 use crate::lock::{self, StateLock};
 use crate::paths::{RunDir, StateDir};
 
+/// Blobs held at most: the oldest ones, the record of the watched surface among them.
+const BLOBS_HELD: usize = 64;
+
 pub(super) struct Anchors {
     run: RunDir,
     held: Vec<(OsString, File)>,
+    blobs: Vec<(OsString, File)>,
 }
 
 impl Anchors {
     pub(super) fn new(run: RunDir) -> Self {
-        let mut anchors = Self { run, held: Vec::new() };
+        let mut anchors = Self {
+            run,
+            held: Vec::new(),
+            blobs: Vec::new(),
+        };
         anchors.hold();
         anchors
     }
@@ -32,18 +41,8 @@ impl Anchors {
 
     /// Opens what is new. Best effort: without a handle there is nothing to copy from, and nothing else is lost.
     pub(super) fn hold(&mut self) {
-        let Ok(entries) = fs::read_dir(self.run.journal()) else {
-            return;
-        };
-        for entry in entries.flatten() {
-            let name = entry.file_name();
-            if name == "LOCK" || self.held.iter().any(|(known, _)| *known == name) {
-                continue;
-            }
-            if let Ok(file) = File::open(entry.path()) {
-                self.held.push((name, file));
-            }
-        }
+        open_new(&self.run.journal(), &mut self.held, usize::MAX);
+        open_new(&self.run.blobs(), &mut self.blobs, BLOBS_HELD);
     }
 
     /// The newest held segment is no longer in its place.
@@ -70,8 +69,10 @@ impl Anchors {
                 error,
             })?;
         }
-        for (name, file) in &mut self.held {
-            let path = journal.join(name);
+        let blobs = self.run.blobs();
+        let journal_files = self.held.iter_mut().map(|held| (&journal, held));
+        for (dir, (name, file)) in journal_files.chain(self.blobs.iter_mut().map(|held| (&blobs, held))) {
+            let path = dir.join(name);
             if !path.exists() {
                 copy(file, &path).map_err(|error| RunError::Io {
                     doing: "put back",
@@ -84,12 +85,29 @@ impl Anchors {
         let reader = Journal::open_read(&journal)?;
         writer.attach_receipt(journal::ReceiptWriter::resume(&reader, &self.run.receipt())?);
         self.held.clear();
+        self.blobs.clear();
         self.hold();
         Ok((writer, lock))
     }
 }
 
-fn copy(from: &mut File, to: &std::path::Path) -> std::io::Result<()> {
+/// Opens files of `dir` that are not held yet, up to `max` of them.
+fn open_new(dir: &Path, held: &mut Vec<(OsString, File)>, max: usize) {
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        if held.len() >= max {
+            return;
+        }
+        if name == "LOCK" || held.iter().any(|(known, _)| *known == name) {
+            continue;
+        }
+        if let Ok(file) = File::open(entry.path()) {
+            held.push((name, file));
+        }
+    }
+}
+
+fn copy(from: &mut File, to: &Path) -> std::io::Result<()> {
     from.seek(SeekFrom::Start(0))?;
     let mut bytes = Vec::new();
     from.read_to_end(&mut bytes)?;

@@ -14,6 +14,7 @@ use engine::{FAILURES_CMD, IntegrityReading, Observation, Reading, State};
 
 use super::RealWorld;
 use super::command::{argv, limits};
+use super::detection::detection;
 use super::{ids, output};
 use crate::clock;
 use crate::oracle::collect::{self, CollectError, Collector, Detection, InjectRequest, ReportPlan};
@@ -30,9 +31,6 @@ pub struct Oracle {
     light: bool,
 }
 
-/// How much of a file is looked at to recognise a runner.
-const LOOK_BYTES: usize = 64 << 10;
-
 impl Oracle {
     pub(super) fn new(workdir: &Path, contract: &Contract) -> Self {
         let detection = detection(workdir, &contract.check);
@@ -46,43 +44,6 @@ impl Oracle {
             collector,
             light: false,
         }
-    }
-}
-
-fn detection(workdir: &Path, check: &Command) -> Detection {
-    let text = |name: &str| {
-        let mut bytes = fs::read(workdir.join(name)).ok()?;
-        bytes.truncate(LOOK_BYTES);
-        Some(String::from_utf8_lossy(&bytes).into_owned())
-    };
-    let makefile = ["GNUmakefile", "makefile", "Makefile", "justfile", "Justfile"]
-        .iter()
-        .find_map(|name| text(name));
-    let command = check.display();
-    let scripts = command
-        .split(|c: char| c.is_whitespace() || ";&|()'\"".contains(c))
-        .filter(|word| !word.is_empty() && workdir.join(word).is_file())
-        .filter_map(|word| {
-            Some((
-                word.trim_start_matches("./").to_string(),
-                text(word).filter(|text| is_shell(text))?,
-            ))
-        })
-        .collect();
-    Detection {
-        command,
-        makefile,
-        package_json: text("package.json"),
-        scripts,
-    }
-}
-
-/// Whether a text can be read as a shell reads it: an interpreter or a runner of another language cannot.
-fn is_shell(text: &str) -> bool {
-    let first = text.lines().next().unwrap_or_default();
-    match first.strip_prefix("#!") {
-        Some(interpreter) => interpreter.trim_end().ends_with("sh") || interpreter.contains("sh "),
-        None => !text.contains(['\0', '\u{fffd}']),
     }
 }
 

@@ -4,6 +4,7 @@
 mod check;
 mod command;
 mod context;
+mod detection;
 mod execute;
 mod ids;
 mod output;

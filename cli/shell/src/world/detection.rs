@@ -1,0 +1,81 @@
+//! What the project shows about its check before it runs: the command, and the recipes and scripts it names.
+
+use std::fs;
+use std::path::Path;
+
+use engine::event::policy::Command;
+
+use crate::oracle::collect::Detection;
+
+/// How much of a file is looked at to recognise a runner.
+const LOOK_BYTES: usize = 64 << 10;
+
+pub(super) fn detection(workdir: &Path, check: &Command) -> Detection {
+    let text = |name: &str| {
+        let mut bytes = fs::read(workdir.join(name)).ok()?;
+        bytes.truncate(LOOK_BYTES);
+        Some(String::from_utf8_lossy(&bytes).into_owned())
+    };
+    let makefile = ["GNUmakefile", "makefile", "Makefile", "justfile", "Justfile"]
+        .iter()
+        .find_map(|name| text(name));
+    let command = check.display();
+    let scripts = command
+        .split(|c: char| c.is_whitespace() || ";&|()'\"".contains(c))
+        .filter(|word| !word.is_empty() && workdir.join(word).is_file())
+        .filter_map(|word| {
+            Some((
+                word.trim_start_matches("./").to_string(),
+                text(word).filter(|text| is_shell(text))?,
+            ))
+        })
+        .collect();
+    Detection {
+        command,
+        makefile,
+        package_json: text("package.json"),
+        scripts,
+    }
+}
+
+/// Whether a text can be read as a shell reads it: an interpreter or a runner of another language cannot.
+fn is_shell(text: &str) -> bool {
+    let first = text.lines().next().unwrap_or_default();
+    match first.strip_prefix("#!") {
+        Some(interpreter) => interpreter.trim_end().ends_with("sh") || interpreter.contains("sh "),
+        None => !text.contains(['\0', '\u{fffd}']),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_scripts_of_a_shell_are_read_as_such() {
+        for text in [
+            "cargo test\n",
+            "#!/bin/sh\nmake\n",
+            "#!/usr/bin/env bash\n",
+            "#!/bin/sh -e\n",
+        ] {
+            assert!(is_shell(text), "{text}");
+        }
+        for text in [
+            "#!/usr/bin/python3\nimport pytest\n",
+            "#!/usr/bin/env node\n",
+            "\u{7f}ELF\0\0",
+        ] {
+            assert!(!is_shell(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_runner_named_by_its_path_is_recognised() {
+        let dir = tempfile::tempdir().unwrap();
+        let runner = dir.path().join("pytest");
+        fs::write(&runner, "#!/usr/bin/python3\nfrom pytest import main\n").unwrap();
+        let check = Command::shell(&format!("{} -q", runner.display()));
+        assert_eq!(detection(dir.path(), &check).invocations()[0].program(), "pytest");
+    }
+}
