@@ -316,7 +316,7 @@ mod tests {
     fn a_guard_that_was_active_at_the_start_cannot_stop_applying() {
         let mut bench = Bench::honest();
         bench.measurement.collector.clear();
-        bench.universe = crate::members::IdSet::default();
+        bench.universe = IdSet::default();
         let state = |bench: &Bench| {
             let report = judge(&bench.evidence());
             report
