@@ -8,9 +8,23 @@ mod conformance {
     mod golden;
     mod house;
     mod matrix;
+    mod rooms;
     mod spec;
 }
+mod support;
 
 mod e2e {
+    mod agentside;
+    mod cli_contract;
+    mod cli_demo;
+    mod cli_record;
+    mod cli_replay;
+    mod cli_run;
+    mod deciding;
+    mod gaming;
+    mod hostile;
+    mod lives;
     mod process;
+    mod runners;
+    mod safety;
 }

@@ -105,6 +105,7 @@ pub fn main() -> ExitCode {
     let json = says(&arguments, "--json") || says(&arguments, "--events");
     let scene = Scene::new(json);
     let name = command_name(&arguments);
+    let arguments = without_json(arguments);
     let (outcome, command) = guarded(|| match Cli::try_parse_from(&arguments) {
         Ok(cli) => {
             let name = cli.command.name();
@@ -124,6 +125,16 @@ pub fn main() -> ExitCode {
 fn says(arguments: &[OsString], flag: &str) -> bool {
     let mut ours = arguments.iter().skip(1).take_while(|argument| *argument != "--");
     ours.any(|argument| argument == flag)
+}
+
+/// The line without the flag that was heard already: not every corner of the parser would take it.
+fn without_json(arguments: Vec<OsString>) -> Vec<OsString> {
+    let mut ours = true;
+    let kept = arguments.into_iter().filter(|argument| {
+        ours &= argument != "--";
+        !ours || argument != "--json"
+    });
+    kept.collect()
 }
 
 /// The command that was meant, for the schema of an answer to a line that cannot be parsed.
@@ -198,6 +209,19 @@ pub fn help_tree() -> Vec<(String, String)> {
     tree
 }
 
+/// Name, purpose and exits of every command, for the table of the contract.
+pub fn command_table() -> Vec<[String; 3]> {
+    let cli = Cli::command();
+    let about = |name: &str| {
+        let command = cli.find_subcommand(name).and_then(clap::Command::get_about);
+        command.map(ToString::to_string).unwrap_or_default()
+    };
+    COMMANDS
+        .iter()
+        .map(|row| [row.name.to_owned(), about(row.name), row.exits.to_owned()])
+        .collect()
+}
+
 fn gather(command: &mut clap::Command, path: &str, tree: &mut Vec<(String, String)>) {
     for sub in command.get_subcommands_mut().filter(|sub| sub.get_name() != "help") {
         let path = format!("{path} {}", sub.get_name());
@@ -219,6 +243,12 @@ mod tests {
         assert!(says(&words("loopexec --json run"), "--json"));
         assert!(says(&words("loopexec run --nonsense --json"), "--json"));
         assert!(!says(&words("loopexec run -- agent --json"), "--json"));
+    }
+
+    #[test]
+    fn what_the_work_command_is_told_stays_as_it_is() {
+        let kept = without_json(words("loopexec --json run --json -- agent --json"));
+        assert_eq!(kept, words("loopexec run -- agent --json"));
     }
 
     #[test]

@@ -43,6 +43,16 @@ impl Failure {
         }
     }
 
+    /// Cut short by a signal: as a shell would say it.
+    pub(crate) fn interrupted(signal: i32, message: impl Into<String>) -> Self {
+        Self {
+            exit: u8::try_from(128 + signal).unwrap_or(u8::MAX),
+            reason: None,
+            cause: "",
+            message: message.into(),
+        }
+    }
+
     /// Something about the files of the workspace.
     pub(crate) fn workspace(message: impl Into<String>) -> Self {
         Self::of(HaltReason::WorkspaceInvalid, "", message)
@@ -59,7 +69,7 @@ impl From<ConfigError> for Failure {
         let class = error.class();
         let cause = match (class.reason(), &error.fault) {
             (Some(HaltReason::WorkspaceInvalid), shell::config::Fault::NoCheck) => "check_missing",
-            (Some(HaltReason::WorkspaceInvalid), shell::config::Fault::Unpinned { .. }) => "pins_missing",
+            (Some(HaltReason::WorkspaceInvalid), shell::config::Fault::Unpinned { .. }) => "pin_missing",
             (Some(HaltReason::WorkspaceInvalid), _) => "configuration_invalid",
             (Some(HaltReason::InvariantFailed), shell::config::Fault::BadMoney { .. }) => "money_invalid",
             (Some(HaltReason::InvariantFailed), _) => "bound_invalid",
@@ -84,6 +94,11 @@ fn path_cause(error: &PathError) -> &'static str {
     match error {
         PathError::BadRunId { .. } => "run_id_invalid",
         PathError::RunExists { .. } => "run_id_used",
+        PathError::Io {
+            doing: "find the workdir",
+            ..
+        }
+        | PathError::NotADirectory { .. } => "workdir_invalid",
         PathError::SymbolicLink { .. } | PathError::ForeignOwner { .. } => "state_directory_invalid",
         _ => "",
     }
@@ -143,13 +158,8 @@ impl From<ReplayError> for Failure {
             ReplayError::Record(error) => error.into(),
             ReplayError::Lock(error) => error.into(),
             ReplayError::Run(error) => error.into(),
-            // As a shell would say it; nothing is wrong with the run.
-            ReplayError::Interrupted { signal } => Self {
-                exit: u8::try_from(128 + signal).unwrap_or(u8::MAX),
-                reason: None,
-                cause: "",
-                message: error.to_string(),
-            },
+            // Nothing is wrong with the run.
+            ReplayError::Interrupted { signal } => Self::interrupted(signal, error.to_string()),
             other => {
                 let cause = match &other {
                     ReplayError::NotVerified { .. } => "journal_not_verified",

@@ -1,12 +1,12 @@
 //! The face of loopexec: words in, words out.
 //!
 //! ```text
-//!   argv ──clap──> Command ──one function──> Outcome ──render──> stdout, stderr, exit code
-//!                                 └─ Failure ───┘
+//!   argv --clap--> Command --one function--> Outcome --render--> stdout, stderr, exit code
+//!                                 `-- Failure ---'
 //! ```
 //!
 //! A command is one file: an `Args` struct whose doc is its help, and one function. It returns what it found; only
-//! [`render`] writes. With `--json` standard output carries exactly one object on every path, a panic included.
+//! `render` writes. With `--json` standard output carries exactly one object on every path, a panic included.
 
 mod app;
 mod command;
@@ -17,5 +17,5 @@ mod outcome;
 mod render;
 mod which;
 
-pub use app::{help_tree, main};
+pub use app::{command_table, help_tree, main};
 pub use command::{COMMANDS, CommandRow};

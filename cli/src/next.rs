@@ -37,7 +37,7 @@ pub(crate) fn of_suspension(facts: &Facts, suspended: &Suspended, workdir: &Path
         ),
     };
     let verdict = match suspended.cause {
-        SuspendCause::Signal => "resume",
+        SuspendCause::Signal => "interrupted",
         SuspendCause::Storage => "fix-substrate",
     };
     Advice {

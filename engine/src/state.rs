@@ -576,6 +576,12 @@ fn ledger(facts: &mut Facts, event: &Event) -> bool {
             facts.people.unread = u32::try_from(facts.people.unread_iterations.len()).unwrap_or(u32::MAX);
             facts.people.escalated = None;
             facts.people.acked_by = Some(acked.reviewer.clone());
+            // The answer waits for the next turn, with whatever that turn is told besides.
+            let note = acked.note.trim();
+            if !note.is_empty() {
+                let before = if facts.told.is_empty() { "" } else { "\n\n" };
+                facts.told.push_str(&alloc::format!("{before}{} says: {note}", acked.reviewer));
+            }
         }
         Event::Escalated(escalated) => facts.people.escalated = Some(escalated.reason),
         Event::Scored(_)

@@ -5,7 +5,7 @@
 //! - [`explore`]: every run of a small world, walked over the real reducer; [`properties`] must hold at
 //!   every step.
 //! - [`sim`]: whole random runs from seeds.
-//! - [`reference`]: a naive second opinion on journals that shares no code with the engine.
+//! - [`mod@reference`]: a naive second opinion on journals that shares no code with the engine.
 
 pub mod act;
 pub mod drive;

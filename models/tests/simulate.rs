@@ -1,6 +1,9 @@
 //! Whole runs from seeds, with agents that cheat, checks that lie, restores that fail and governors that
 //! die: every journal holds, can be derived again, and is accepted by the second opinion.
 
+// A helper that fails fails its test.
+#![allow(clippy::unwrap_used)]
+
 use std::collections::BTreeMap;
 
 use engine::event::Event;

@@ -244,7 +244,7 @@ impl<'a> Sampler<'a> {
         self.shape = rest;
         let n = self.next();
         let (full, bare, wide) = match kind {
-            "bool" => ((n % 2 == 0).to_string(), "false".into(), "true".into()),
+            "bool" => (n.is_multiple_of(2).to_string(), "false".into(), "true".into()),
             "u8" => (n.to_string(), "0".into(), u8::MAX.to_string()),
             "u16" => (n.to_string(), "0".into(), u16::MAX.to_string()),
             "u32" => (n.to_string(), "0".into(), u32::MAX.to_string()),

@@ -12,6 +12,7 @@ use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 use serde_json::Value;
 
@@ -26,6 +27,10 @@ pub(super) fn read(path: &Path) -> String {
 
 pub(super) fn regenerate() -> bool {
     std::env::var_os("LOOPEXEC_REGENERATE").is_some_and(|value| value == "1")
+}
+
+pub(super) fn assert_none(faults: &[String]) {
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
 /// Every file below `dir`, in order, but for what `.gitignore` names and repositories of their own.
@@ -112,7 +117,12 @@ impl Source {
 }
 
 /// Every source that a `mod` line reaches from the root of some crate, by path.
-pub(super) fn sources() -> BTreeMap<String, Source> {
+pub(super) fn sources() -> &'static BTreeMap<String, Source> {
+    static SOURCES: OnceLock<BTreeMap<String, Source>> = OnceLock::new();
+    SOURCES.get_or_init(find_sources)
+}
+
+fn find_sources() -> BTreeMap<String, Source> {
     let mut found = BTreeMap::new();
     for package in packages() {
         for target in package["targets"].as_array().unwrap() {
@@ -203,7 +213,9 @@ pub(super) fn mentions(code: &str, needle: &str) -> bool {
     let opens = needle.starts_with(is_word);
     let closes = needle.ends_with(is_word);
     code.match_indices(needle).any(|(at, _)| {
-        !(opens && code[..at].ends_with(is_word)) && !(closes && code[at + needle.len()..].starts_with(is_word))
+        let inside = opens && code[..at].ends_with(is_word);
+        let goes_on = closes && code[at + needle.len()..].starts_with(is_word);
+        !inside && !goes_on
     })
 }
 

@@ -66,7 +66,7 @@ fn unique_sleeper() -> String {
 }
 
 /// Orphans of dead governors and supervisors all come to the one process these tests share: one such test at a time.
-fn alone() -> MutexGuard<'static, ()> {
+pub(super) fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -34,6 +34,10 @@ pub trait Record {
     fn append(&mut self, event: &Event) -> Result<(), Self::Error>;
     /// Makes everything appended durable. `state` is the fold of all of it.
     fn sync(&mut self, state: &State) -> Result<(), Self::Error>;
+    /// Why not much more can be recorded, while there is still room to say so.
+    fn running_out(&mut self) -> Option<String> {
+        None
+    }
     /// Told before an effect is carried out.
     fn announce(&mut self, effect: &Effect);
 }
@@ -59,9 +63,8 @@ impl<E: fmt::Display> fmt::Display for Broken<E> {
 /// recovered before.
 pub fn drive<W: World, R: Record>(mut state: State, world: &mut W, record: &mut R) -> Result<State, Broken<R::Error>> {
     loop {
-        if let Some(signal) = asked_to_stop(&state, world) {
-            let at = world.stamp();
-            let event = state.suspend(SuspendCause::Signal, signal, String::new(), at);
+        if let Some((cause, code, detail)) = must_stop(&state, world, record) {
+            let event = state.suspend(cause, code, detail, world.stamp());
             state = commit(state, &event, record)?;
         }
         match state.next() {
@@ -86,10 +89,19 @@ pub fn drive<W: World, R: Record>(mut state: State, world: &mut W, record: &mut 
     }
 }
 
-/// A signal stops a run that is open and not stopping already.
-fn asked_to_stop<W: World>(state: &State, world: &mut W) -> Option<i32> {
-    let running = state.facts.suspended.is_none() && !matches!(state.phase, Phase::Closed(_));
-    if running { world.stop_asked() } else { None }
+/// A signal, or a record that is about to be full, stops a run that is open and not stopping already.
+fn must_stop<W: World, R: Record>(
+    state: &State,
+    world: &mut W,
+    record: &mut R,
+) -> Option<(SuspendCause, i32, String)> {
+    if state.facts.suspended.is_some() || matches!(state.phase, Phase::Closed(_)) {
+        return None;
+    }
+    if let Some(signal) = world.stop_asked() {
+        return Some((SuspendCause::Signal, signal, String::new()));
+    }
+    record.running_out().map(|why| (SuspendCause::Storage, 0, why))
 }
 
 /// Applies a fact, then hands it to the record.

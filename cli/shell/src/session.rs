@@ -8,6 +8,7 @@
 mod anchor;
 mod error;
 mod ledger;
+mod named;
 mod projection;
 mod signals;
 
@@ -24,8 +25,9 @@ use crate::config::Resolved;
 use crate::driver::{Broken, commit, drive};
 use crate::paths::{self, RunDir, RunId, StateDir};
 use crate::process::{Supervisor, SupervisorOptions, leftovers};
+use crate::record::latest;
 use crate::tree::{Options, Tree, TreeId};
-use crate::world::{RealWorld, resolve_programs};
+use crate::world::{RealWorld, resolve_programs, too_short};
 use crate::{clock, lock};
 
 pub use error::RunError;
@@ -98,12 +100,11 @@ pub fn start(start: Start, watch: &mut dyn Watch) -> Result<Finished, RunError> 
         Some(text) => RunId::parse(text)?,
         None => RunId::fresh(at.wall_ms)?,
     };
+    vet_named_key(&start)?;
     let _lock = lock::acquire(&state_dir, &id)?;
     end_leftovers(&state_dir)?;
-    let run = match start.run_id {
-        Some(_) => state_dir.create_run(id)?,
-        None => state_dir.create_fresh_run(at.wall_ms)?,
-    };
+    // The lock names its holder by this id, so the run gets no other one.
+    let run = state_dir.create_run(id)?;
     let opened = opened(&start, &run, at)?;
     let mut writer = Journal::create(&run.journal(), run.id().as_str())?;
     writer.attach_receipt(journal::ReceiptWriter::create(&run.receipt())?);
@@ -136,17 +137,16 @@ pub fn resume(resume: Resume, watch: &mut dyn Watch) -> Result<Finished, RunErro
         workdir: resume.workdir.clone(),
     };
     let state_dir = StateDir::open(&resume.workdir)?.ok_or_else(none)?;
-    let id = match &resume.run_id {
-        Some(text) => RunId::parse(text)?,
-        None => state_dir.run_ids()?.pop().ok_or_else(none)?,
+    let run = match &resume.run_id {
+        Some(text) => state_dir.open_run(RunId::parse(text)?)?,
+        None => latest(&state_dir)?.ok_or_else(none)?,
     };
-    let run = state_dir.open_run(id)?;
     let _lock = lock::acquire(&state_dir, run.id())?;
     let ended = end_leftovers(&state_dir)?;
-    let options = OpenOptions {
-        expect_head: resume.expect_head,
-        ..OpenOptions::default()
-    };
+    if verify(&run, resume.expect_head)? == 0 {
+        return Err(RunError::NeverBegan { run_id: run.id().to_string() });
+    }
+    let options = OpenOptions { expect_head: resume.expect_head, ..OpenOptions::default() };
     let store = std::sync::Arc::new(journal::FileStore::open(&run.journal()));
     let (mut writer, _) = Journal::open_write_in(store, &options)?;
     let reader = Journal::open_read(&run.journal())?;
@@ -178,6 +178,20 @@ pub fn resume(resume: Resume, watch: &mut dyn Watch) -> Result<Finished, RunErro
     let resumed = state.resume(at, engine::VERSION.into(), clock::boot_id(), ended);
     state = ledger.commit(state, &resumed)?;
     life.live(state, ledger)
+}
+
+/// Examines the whole record, its signed checkpoints included, before anything is done on its word. Gives the number
+/// of its events.
+fn verify(run: &RunDir, expect_head: Option<Digest>) -> Result<u64, RunError> {
+    let options = journal::VerifyOptions { expect_head, ..journal::VerifyOptions::default() };
+    match Journal::verify(&run.journal(), &options, None) {
+        Ok(verdict) => match verdict.defect {
+            None => Ok(verdict.head.size),
+            Some(defect) => Err(journal::Error::from(defect).into()),
+        },
+        Err(journal::Error::Missing { .. }) => Ok(0),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Folds a journal, event by event.
@@ -213,10 +227,23 @@ fn end_leftovers(state_dir: &StateDir) -> Result<u32, RunError> {
     Ok(ended)
 }
 
+/// A signing key that the user named and that cannot be used is said now, not after hours of unsigned work.
+fn vet_named_key(start: &Start) -> Result<(), RunError> {
+    if variable(&start.env, "LOOPEXEC_KEY").is_some_and(|named| !named.is_empty()) {
+        let path = paths::signing_key(&start.workdir, |name| variable(&start.env, name))?;
+        Keys::load_or_create(&path, &[&start.workdir])?;
+    }
+    Ok(())
+}
+
+fn variable(env: &[(OsString, OsString)], name: &str) -> Option<OsString> {
+    env.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.clone())
+}
+
 fn opened(start: &Start, run: &RunDir, at: Stamp) -> Result<RunOpened, RunError> {
     let mut policy = start.contract.policy.clone();
     let mut origins = start.contract.origins.clone();
-    protect_the_check(&start.workdir, &mut policy, &mut origins);
+    named::protect(&start.workdir, &mut policy, &mut origins);
     let canonical = serde_json::to_vec(&policy).map_err(|error| RunError::Io {
         doing: "write the contract of",
         path: run.path().to_path_buf(),
@@ -239,35 +266,6 @@ fn opened(start: &Start, run: &RunDir, at: Stamp) -> Result<RunOpened, RunError>
 fn masks_its_status(check: &engine::event::policy::Command) -> bool {
     let text = check.display();
     check.shell && text.replace("||", "").contains('|')
-}
-
-/// Files of the workdir that the check names are part of what it measures (SPEC 5.4.7).
-fn protect_the_check(
-    workdir: &Path,
-    policy: &mut engine::event::policy::Policy,
-    origins: &mut Vec<engine::event::policy::Origin>,
-) {
-    let text = policy.oracle.check.display();
-    let words = text.split(|c: char| c.is_whitespace() || ";&|()<>'\"`$=".contains(c));
-    for word in words.filter(|word| !word.is_empty()) {
-        let Ok(path) = workdir.join(word).canonicalize() else {
-            continue;
-        };
-        let Ok(relative) = path.strip_prefix(workdir) else {
-            continue;
-        };
-        let Some(name) = relative.to_str().filter(|name| !name.is_empty() && path.is_file()) else {
-            continue;
-        };
-        let pattern = format!("/{name}");
-        if !policy.guards.protected.contains(&pattern) && !name.contains(['*', '?']) {
-            policy.guards.protected.push(pattern);
-            origins.push(engine::event::policy::Origin {
-                key: "guards.protected".into(),
-                source: "check command".into(),
-            });
-        }
-    }
 }
 
 /// What stays the same for one life.
@@ -302,6 +300,9 @@ impl Life {
             error,
         })?;
         let supervisor = Supervisor::start(&self.exe, options)?;
+        for name in too_short(&state.facts.policy().secrets, &self.env) {
+            ledger.warn(format!("the value of {name} is too short to be told from ordinary text and is not masked"));
+        }
         let mut world = RealWorld::new(&state, self.run.clone(), &self.env, supervisor, stop, tree);
         let outcome = drive(state, &mut world, &mut ledger);
         world.shutdown();
@@ -331,8 +332,7 @@ impl Life {
 
     /// The user's signing key; made on first use, never inside the workdir. Without one the receipt is unsigned.
     fn keys(&self, workdir: &Path, ledger: &mut Ledger<'_>) -> Option<Keys> {
-        let variable = |name: &str| self.env.iter().rev().find(|(n, _)| n == name).map(|(_, v)| v.clone());
-        let made = paths::signing_key(workdir, variable)
+        let made = paths::signing_key(workdir, |name| variable(&self.env, name))
             .map_err(|error| error.to_string())
             .and_then(|path| Keys::load_or_create(&path, &[workdir]).map_err(|error| error.to_string()));
         match made {

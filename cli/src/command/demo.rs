@@ -104,7 +104,10 @@ fn start(workdir: &Path, scene: &Scene) -> Result<session::Finished, Failure> {
     let variables: Vec<_> = scene
         .env
         .iter()
-        .filter(|(name, _)| !name.to_string_lossy().starts_with(env::PREFIX))
+        .filter(|(name, _)| {
+            let name = name.to_string_lossy();
+            !name.starts_with(env::PREFIX) || env::is_reserved(&name)
+        })
         .cloned()
         .collect();
     let flags = Flags::default()

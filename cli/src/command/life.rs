@@ -8,7 +8,7 @@ use engine::event::halt::HaltReason;
 use engine::event::run::SuspendCause;
 use engine::{Effect, State};
 use shell::paths::RunDir;
-use shell::record::{Fold, Record};
+use shell::record::{Fold, Place, Record};
 use shell::session::{Finished, Watch};
 
 use crate::app::Scene;
@@ -121,23 +121,25 @@ impl Watch for Watcher {
 }
 
 /// The end of a life: the object, the lines and the exit code.
-pub(crate) fn finished(
-    command: &str,
-    scene: &Scene,
-    finished: &Finished,
-    workdir: &Path,
-    success_exit: u8,
-) -> Result<Outcome, Failure> {
+pub(crate) fn finished(command: &str, scene: &Scene, finished: &Finished, workdir: &Path, success_exit: u8) -> Outcome {
     let facts = &finished.state.facts;
-    let record = Record::read(finished.run.clone())?;
+    // What the run came to is known even when its record can no longer be read.
+    let mut warnings = finished.warnings.clone();
+    let fold = match Record::read(finished.run.clone()) {
+        Ok(record) => record.fold,
+        Err(error) => {
+            warnings.push(format!("the record of the run cannot be read back: {error}"));
+            Fold::default()
+        }
+    };
     let (status, exit) = end(&finished.state, success_exit);
     let mut answer = about(command, status, &finished.run, &finished.state, workdir);
     answer = answer
-        .with("guards", Guards::of(&record.fold.report))
-        .with("trend", &record.fold.trend)
+        .with("guards", Guards::of(&fold.report))
+        .with("trend", &fold.trend)
         .with("events", finished.events)
         .with("head", finished.head)
-        .with("warnings", &finished.warnings);
+        .with("warnings", &warnings);
     if status == "error"
         && let Some(halted) = &facts.halted
     {
@@ -147,15 +149,36 @@ pub(crate) fn finished(
         scene.out,
         &render::Ended {
             state: &finished.state,
-            report: &record.fold.report,
-            trend: &record.fold.trend,
+            report: &fold.report,
+            trend: &fold.trend,
             advice: answer.advice.as_ref(),
             receipt: answer.receipt.as_deref().unwrap_or_default(),
         },
     );
-    Ok(Outcome::new(answer, text)
-        .warning(finished.warnings.clone())
-        .exiting(exit))
+    Outcome::new(answer, text).warning(warnings).exiting(exit)
+}
+
+/// A run that is not continued: its halt once more, and why. Schedulers that resume without asking get the same code
+/// again.
+pub(crate) fn over(
+    command: &str,
+    scene: &Scene,
+    place: &Place,
+    success_exit: u8,
+    why: String,
+) -> Result<Outcome, Failure> {
+    let record = Record::read(place.run.clone())?;
+    let Some(state) = record.fold.state else {
+        return Err(Failure::workspace(why));
+    };
+    let as_finished = Finished {
+        run: place.run.clone(),
+        head: record.head,
+        events: record.fold.events,
+        warnings: vec![why],
+        state,
+    };
+    Ok(finished(command, scene, &as_finished, &place.workdir, success_exit))
 }
 
 /// Status and exit code of a run that has stopped.

@@ -1,7 +1,9 @@
 //! `resume`: another life of a run.
 
 use engine::event::id::Digest;
-use shell::session::{self, Resume};
+use engine::event::run::Amended;
+use shell::record::Place;
+use shell::session::{self, Resume, RunError};
 
 use super::life::{self, Showing, Watcher};
 use crate::app::Scene;
@@ -33,21 +35,46 @@ pub(crate) fn run(args: Args, scene: &Scene) -> Result<Outcome, Failure> {
     let amendment = contract::amendment(&args.limits.0)?;
     // The latest run is the one that `status` and `report` show.
     let place = args.which.find()?;
-    let workdir = place.workdir;
-    let mut watcher = Watcher::new(scene, &args.showing);
-    let finished = session::resume(
-        Resume {
-            workdir: workdir.clone(),
-            run_id: Some(place.run.id().to_string()),
-            amendment,
-            expect_head,
-            env: scene.env.clone(),
-            exe: scene.exe()?,
-        },
-        &mut watcher,
-    )?;
+    continued(
+        "resume",
+        &place,
+        amendment,
+        expect_head,
+        &args.showing,
+        success_exit,
+        scene,
+    )
+}
+
+/// Another life of the run in `place`, as the command of this name.
+pub(crate) fn continued(
+    command: &'static str,
+    place: &Place,
+    amendment: Option<Amended>,
+    expect_head: Option<Digest>,
+    showing: &Showing,
+    success_exit: u8,
+    scene: &Scene,
+) -> Result<Outcome, Failure> {
+    let mut watcher = Watcher::new(scene, showing);
+    let resume = Resume {
+        workdir: place.workdir.clone(),
+        run_id: Some(place.run.id().to_string()),
+        amendment,
+        expect_head,
+        env: scene.env.clone(),
+        exe: scene.exe()?,
+    };
+    let finished = session::resume(resume, &mut watcher);
+    // The line that moves is gone before anything else is written.
     drop(watcher);
-    life::finished("resume", scene, &finished, &workdir, success_exit)
+    match finished {
+        Ok(finished) => Ok(life::finished(command, scene, &finished, &place.workdir, success_exit)),
+        Err(error @ RunError::NotResumable { .. }) => {
+            life::over(command, scene, place, success_exit, error.to_string())
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// A chain head as it was written down.

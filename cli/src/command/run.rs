@@ -2,12 +2,12 @@
 
 use std::ffi::OsString;
 
-use engine::event::id::Digest;
 use shell::config::{self, Inputs, Resolved};
-use shell::paths;
-use shell::session::{self, Resume, Start};
+use shell::session::{self, Start};
+use shell::{paths, record};
 
 use super::life::{self, Showing, Watcher};
+use super::resume;
 use crate::app::Scene;
 use crate::contract::{self, ContractFlags};
 use crate::failure::Failure;
@@ -72,52 +72,39 @@ pub(crate) fn run_as(command: &'static str, args: Args, scene: &Scene) -> Result
     let workdir = paths::workdir(&args.at.workdir)?;
     let mut flags = args.contract.0;
     flags.exec_words = args.words;
-    let mut watcher = Watcher::new(scene, &args.showing);
-    let finished = if args.resume {
+    if args.resume {
         if !flags.exec_words.is_empty() {
             return Err(Failure::usage(
                 "--: the work command of a run is pinned; start a new run for another one",
             ));
         }
         let amendment = contract::amendment(&flags)?;
-        let place = shell::record::find(&workdir, args.run_id.as_deref())?;
-        session::resume(
-            Resume {
-                workdir: workdir.clone(),
-                run_id: Some(place.run.id().to_string()),
-                amendment,
-                expect_head: None::<Digest>,
-                env: scene.env.clone(),
-                exe: scene.exe()?,
-            },
-            &mut watcher,
-        )?
-    } else {
-        flags.once = args.once;
-        let names = contract::known();
-        let contract = config::resolve(&Inputs {
-            workdir: &workdir,
-            flags: &flags,
-            env: &scene.env,
-            known: contract::as_known(&names),
-        })?;
-        if args.dry_run {
-            return Ok(dry_run(command, &contract));
-        }
-        session::start(
-            Start {
-                workdir: workdir.clone(),
-                contract,
-                run_id: args.run_id,
-                env: scene.env.clone(),
-                exe: scene.exe()?,
-            },
-            &mut watcher,
-        )?
+        let place = record::find(&workdir, args.run_id.as_deref())?;
+        return resume::continued(command, &place, amendment, None, &args.showing, success_exit, scene);
+    }
+    flags.once = args.once;
+    let names = contract::known();
+    let contract = config::resolve(&Inputs {
+        workdir: &workdir,
+        flags: &flags,
+        env: &scene.env,
+        known: contract::as_known(&names),
+    })?;
+    if args.dry_run {
+        return Ok(dry_run(command, &contract));
+    }
+    let mut watcher = Watcher::new(scene, &args.showing);
+    let start = Start {
+        workdir: workdir.clone(),
+        contract,
+        run_id: args.run_id,
+        env: scene.env.clone(),
+        exe: scene.exe()?,
     };
+    let finished = session::start(start, &mut watcher);
     // The line that moves is gone before anything else is written.
     drop(watcher);
-    life::finished(command, scene, &finished, &workdir, success_exit)
+    Ok(life::finished(command, scene, &finished?, &workdir, success_exit))
 }
 
 fn dry_run(command: &str, contract: &Resolved) -> Outcome {

@@ -7,6 +7,8 @@ use crate::outcome::Outcome;
 
 /// Run exactly one iteration: the same as `run --once`
 #[derive(clap::Args, Clone, Debug)]
+// The arguments of `run` bring the group.
+#[group(skip)]
 pub(crate) struct Args {
     #[command(flatten)]
     run: run::Args,

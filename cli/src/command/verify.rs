@@ -58,7 +58,8 @@ struct Verified {
     root: String,
     segments: u64,
     batches: u64,
-    lives: u64,
+    /// Lives of the run and acknowledgements, each of which opened the journal to write.
+    writers: u64,
     torn_bytes: u64,
     receipt: &'static str,
     acknowledgements: u64,
@@ -172,7 +173,7 @@ fn journal_object(audit: &Audit, proof: Option<&str>) -> Verified {
         root: verdict.root.hex(),
         segments: verdict.segments,
         batches: verdict.batches,
-        lives: verdict.epoch,
+        writers: verdict.epoch,
         torn_bytes: verdict.torn_bytes,
         receipt: audit.receipt.label(),
         acknowledgements: audit.acks,

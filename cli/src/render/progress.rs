@@ -4,17 +4,21 @@ use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use engine::Effect;
 use engine::event::iteration::CheckPurpose;
 use engine::report::{Fate, Report, Row};
+use shell::clock;
 
 use super::{Style, err, milliseconds, money, safe};
 
 const FRAME: Duration = Duration::from_millis(120);
 const ROUND: [char; 4] = ['|', '/', '-', '\\'];
-const ROUND_UTF8: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
+/// Braille dots that go round.
+const ROUND_UTF8: [char; 8] = [
+    '\u{280b}', '\u{2819}', '\u{2839}', '\u{2838}', '\u{283c}', '\u{2834}', '\u{2826}', '\u{2827}',
+];
 /// Member names that a line of an iteration has room for.
 const NAMED_MAX: usize = 3;
 
@@ -57,8 +61,10 @@ fn verdict(row: &Row, success_exit: i32) -> String {
 }
 
 fn change(before: &Row, row: &Row) -> String {
-    let change = i128::from(row.failing) - i128::from(before.failing);
-    format!(" ({change:+})")
+    match i128::from(row.failing) - i128::from(before.failing) {
+        0 => " (same)".to_owned(),
+        change => format!(" ({change:+})"),
+    }
 }
 
 fn fate(row: &Row) -> String {
@@ -109,7 +115,7 @@ fn doing(effect: &Effect) -> Option<String> {
 #[derive(Debug)]
 struct Doing {
     what: String,
-    since: Instant,
+    since_ms: u64,
 }
 
 /// Writes progress on standard error.
@@ -157,7 +163,7 @@ impl Progress {
         let mut doing_now = self.doing.lock().unwrap_or_else(PoisonError::into_inner);
         *doing_now = doing(effect).map(|what| Doing {
             what,
-            since: Instant::now(),
+            since_ms: clock::mono_ms(),
         });
     }
 }
@@ -195,14 +201,22 @@ fn paint(style: Style, doing: Arc<Mutex<Option<Doing>>>, over: Arc<AtomicBool>) 
         .ok()
 }
 
+/// Whole seconds: a line that moves ten times a second must not flicker.
+fn seconds(ms: u64) -> String {
+    match ms / 1_000 {
+        0 => "0s".to_owned(),
+        whole => milliseconds(whole * 1_000),
+    }
+}
+
 fn frame(style: Style, doing: &Doing, turn: usize) {
     let sign = if style.utf8 {
         ROUND_UTF8[turn % ROUND_UTF8.len()]
     } else {
         ROUND[turn % ROUND.len()]
     };
-    let spent = u64::try_from(doing.since.elapsed().as_millis()).unwrap_or(u64::MAX);
-    let line = format!("{sign} {} {}", doing.what, milliseconds(spent / 1_000 * 1_000));
+    let spent = clock::mono_ms().saturating_sub(doing.since_ms);
+    let line = format!("{sign} {} {}", doing.what, seconds(spent));
     // A line that wraps could not be written over.
     let line: String = line.chars().take(style.width.saturating_sub(1)).collect();
     err(&format!("\r\u{1b}[K{}", style.dim(&line)));

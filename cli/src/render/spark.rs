@@ -2,9 +2,12 @@
 
 /// The newest counts that are shown.
 const SHOWN_MAX: usize = 40;
-const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+/// Blocks of one to eight eighths.
+const BARS: [char; 8] = [
+    '\u{2581}', '\u{2582}', '\u{2583}', '\u{2584}', '\u{2585}', '\u{2586}', '\u{2587}', '\u{2588}',
+];
 
-/// `▇▅▂▁ 6 -> 0`, or the numbers where the locale has no bars. Empty without a measurement.
+/// Bars and `6 -> 0`, or the numbers where the locale has no bars. Empty without a measurement.
 pub(crate) fn trend(counts: &[u64], utf8: bool) -> String {
     let (Some(first), Some(last)) = (counts.first(), counts.last()) else {
         return String::new();

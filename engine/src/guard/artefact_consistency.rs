@@ -86,7 +86,11 @@ fn green_findings(evidence: &Evidence<'_>) -> Vec<Finding> {
             finding.reason = HaltReason::CheckInadequate;
         }
         findings.push(finding);
-    } else if evidence.collected() && evidence.members.passing().is_empty() && failing.is_empty() {
+    } else if evidence.collected()
+        && evidence.measurement.complete
+        && evidence.members.passing().is_empty()
+        && failing.is_empty()
+    {
         let detail = format!("the check exited green while none of {concluded} tests passed");
         findings.push(GUARD.violation("runner", detail));
     }

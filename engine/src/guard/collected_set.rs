@@ -76,6 +76,15 @@ mod tests {
     }
 
     #[test]
+    fn a_runner_that_names_only_failures_is_out_of_reach_red_and_green() {
+        let mut bench = Bench::honest();
+        bench.measurement.complete = false;
+        assert_eq!(check(&bench.evidence()).state, GuardState::NotApplicable);
+        bench.check = run(1);
+        assert_eq!(check(&bench.evidence()).state, GuardState::NotApplicable);
+    }
+
+    #[test]
     fn known_members_and_an_unreadable_green_are_unverified() {
         let mut bench = Bench::honest();
         bench.measurement.collector.clear();

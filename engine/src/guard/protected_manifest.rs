@@ -1,9 +1,10 @@
 //! Protected manifest: tests, fixtures, runner configuration, lock files and build scripts are what they
 //! were at t0.
 //!
-//! Under `surface = frozen` any difference is a violation. Under `extend` a test may be added; a test
-//! that was changed or removed needs evidence that is not collected yet, so the guard says that it could
-//! not judge, and nothing turns green on it.
+//! Under `surface = frozen` any difference is a violation. Under `extend` a test file may be added where the
+//! runner gives every file a process of its own. Where files share one, a new file can bend the product for
+//! all the others; that, and a test that was changed or removed, needs evidence that is not collected yet:
+//! the guard says that it could not judge, and nothing turns green on it.
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -35,6 +36,19 @@ const TEST_SOURCES: &[&str] = &[
     "src/test/",
 ];
 
+/// Runners, by collector, that start each of these files in a process of its own.
+const SEPARATE: &[(&[&str], &[&str])] = &[
+    (&["libtest", "nextest"], &["*.rs"]),
+    (&["node", "jest", "vitest"], &["*.test.*", "*.spec.*"]),
+];
+
+/// A new file that no other test can notice.
+fn stands_alone(evidence: &Evidence<'_>, change: &SurfaceChange) -> bool {
+    let collector = evidence.measurement.collector.as_str();
+    let files = SEPARATE.iter().filter(|(runners, _)| runners.contains(&collector)).flat_map(|(_, files)| *files);
+    change.kind == ChangeKind::Added && pattern::first(files.copied(), &change.path.0).is_some()
+}
+
 /// A source of tests that the contract lets the agent touch.
 pub(crate) fn may_change(policy: &GuardPolicy, change: &SurfaceChange) -> bool {
     policy.surface == Surface::Extend && pattern::first(TEST_SOURCES.iter().copied(), &change.path.0).is_some()
@@ -54,10 +68,10 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         return Outcome::active([GUARD.violation("surface", format!("{more} further watched paths changed"))].into());
     }
     if violations.is_empty()
-        && let Some(edited) = tests.iter().find(|c| c.kind != ChangeKind::Added)
+        && let Some(edited) = tests.iter().find(|c| !stands_alone(evidence, c))
     {
         return Outcome::unavailable(format!(
-            "{} was {}; a changed test can be judged only by replay against t0",
+            "{} was {}; what it does to the other tests can be judged only by replay against t0",
             edited.path.text(),
             edited.kind
         ));
@@ -97,10 +111,20 @@ mod tests {
 
     #[test]
     fn an_extensible_surface_takes_a_new_test_and_no_new_configuration() {
-        let added = bench(Surface::Extend, "tests/test_new.py", ChangeKind::Added);
-        assert!(check(&added.evidence()).findings.is_empty());
+        let mut added = bench(Surface::Extend, "tests/new.rs", ChangeKind::Added);
+        added.measurement.collector = "libtest".into();
+        assert_eq!(check(&added.evidence()), Outcome::active(Vec::new()));
         let config = bench(Surface::Extend, "pytest.ini", ChangeKind::Added);
         assert_eq!(check(&config.evidence()).findings.len(), 1);
+    }
+
+    #[test]
+    fn a_new_file_that_shares_a_process_with_other_tests_is_not_judged_and_not_green() {
+        for path in ["tests/test_new.py", "tests/conftest.py", "tests/product.py", "tests/new.rs"] {
+            let mut added = bench(Surface::Extend, path, ChangeKind::Added);
+            added.measurement.collector = "pytest".into();
+            assert_eq!(check(&added.evidence()).state, GuardState::Unavailable, "{path}");
+        }
     }
 
     #[test]

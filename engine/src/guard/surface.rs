@@ -53,6 +53,8 @@ pub const PROTECTED: &[&str] = &[
     // runner and coverage configuration
     "pytest.ini",
     ".pytest.ini",
+    "pytest.toml",
+    ".pytest.toml",
     "tox.ini",
     "setup.cfg",
     "pyproject.toml",

@@ -4,6 +4,7 @@
 //! members a failing set has no size; then only turns that changed nothing count.
 
 use alloc::format;
+use alloc::string::{String, ToString};
 
 use super::{Alarm, Detector, History};
 use crate::event::halt::HaltReason;
@@ -20,10 +21,14 @@ fn detect(history: &History, thresholds: &Thresholds) -> Option<Alarm> {
         return None;
     }
     let no_ops = history.candidates().rev().take_while(|c| c.no_op).count();
+    let idle = match no_ops {
+        0 => String::new(),
+        1 => "; the last turn changed nothing".to_string(),
+        _ => format!("; the last {no_ops} turns changed nothing"),
+    };
     let detail = match history.best {
         Some(best) => format!(
-            "the failing set has not fallen below {} since iteration {}, {} iterations ago (no_progress_k = {k}); \
-             the last {no_ops} turns changed nothing",
+            "the failing set has not fallen below {} since iteration {}, {} iterations ago (no_progress_k = {k}){idle}",
             best.failing, best.iteration, history.stalled
         ),
         None => format!(
@@ -33,11 +38,7 @@ fn detect(history: &History, thresholds: &Thresholds) -> Option<Alarm> {
     };
     Some(Alarm {
         reason: HaltReason::NoProgressDetected,
-        cause: if history.best.is_some() {
-            "best_not_smaller"
-        } else {
-            "tree_unchanged"
-        },
+        cause: if history.best.is_none() || no_ops >= k as usize { "tree_unchanged" } else { "best_not_smaller" },
         detail,
         recheck: false,
     })

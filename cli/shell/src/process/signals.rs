@@ -1,6 +1,6 @@
 //! Signals to the governor, turned into messages. What they mean is decided elsewhere.
 
-use std::{fmt, io, thread};
+use std::{fmt, fs, io, thread};
 
 use crossbeam_channel::{Receiver, unbounded};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -48,12 +48,16 @@ pub struct Signals;
 
 impl Signals {
     /// From now on SIGINT, SIGTERM and SIGHUP no longer end the process: each is a message on the channel. Several of
-    /// one kind that come faster than they are taken may arrive as one.
+    /// one kind that come faster than they are taken may arrive as one. A SIGHUP that was ignored from the start stays
+    /// ignored: whoever said `nohup` wants the run to outlive the terminal.
     ///
     /// # Errors
     /// When the system refuses the handlers or the thread.
     pub fn install() -> io::Result<Receiver<Signal>> {
-        let mut arriving = iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+        let mut arriving = iterator::Signals::new([SIGINT, SIGTERM])?;
+        if !is_ignored(SIGHUP) {
+            arriving.handle().add_signal(SIGHUP)?;
+        }
         let (sender, receiver) = unbounded();
         thread::Builder::new().name("signals".to_owned()).spawn(move || {
             for signal in arriving.forever().filter_map(Signal::from_number) {
@@ -64,6 +68,14 @@ impl Signals {
         })?;
         Ok(receiver)
     }
+}
+
+/// Whether the process ignores a signal, as whoever started it may have arranged.
+fn is_ignored(signal: i32) -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }
 
 #[cfg(test)]

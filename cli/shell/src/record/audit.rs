@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use engine::State;
 use engine::event::Event;
 use engine::event::id::Digest;
+use engine::event::iteration::TreePurpose;
 use journal::{Journal, Verdict, VerifyOptions};
 
 use super::{RecordError, ack};
@@ -254,11 +255,15 @@ fn check_acks(run: &RunDir) -> Result<(u64, Vec<String>), RecordError> {
     Ok((good, bad))
 }
 
-/// The blobs that an event names.
+/// The blobs that an event names: captured output, and the watched surface as it was at t0.
 pub(super) fn blobs_of(event: &Event, into: &mut Vec<Digest>) {
     let run = match event {
         Event::ExecuteEnded(ended) => &ended.run,
         Event::CheckEnded(ended) => &ended.run,
+        Event::TreeObserved(observed) if observed.purpose == TreePurpose::Baseline => {
+            into.push(observed.seen.surface_digest);
+            return;
+        }
         _ => return,
     };
     into.extend([&run.stdout, &run.stderr].into_iter().filter_map(|stream| stream.blob));
@@ -275,11 +280,11 @@ fn bad_blobs(run: &RunDir, named: &[Digest]) -> Vec<String> {
         let path = blob_path(run, digest);
         match digest_of(&path) {
             Err(error) => bad.push(format!(
-                "the captured output {} cannot be read: {error}",
+                "the blob {} cannot be read: {error}",
                 path.display()
             )),
             Ok(found) if found != *digest => {
-                bad.push(format!("the captured output {} was changed", path.display()));
+                bad.push(format!("the blob {} was changed", path.display()));
             }
             Ok(_) => {}
         }

@@ -42,7 +42,7 @@ pub fn find(workdir: &Path, run_id: Option<&str>) -> Result<Place, RecordError> 
 
 /// The run whose first event is the youngest. A run that died before its first event counts only when there is no
 /// other.
-fn latest(state: &StateDir) -> Result<Option<RunDir>, RecordError> {
+pub(crate) fn latest(state: &StateDir) -> Result<Option<RunDir>, PathError> {
     let mut best: Option<((u64, RunId), RunDir)> = None;
     for id in state.run_ids()? {
         let run = state.open_run(id.clone())?;
@@ -54,13 +54,23 @@ fn latest(state: &StateDir) -> Result<Option<RunDir>, RecordError> {
     Ok(best.map(|(_, run)| run))
 }
 
-/// Wall time of the first event; zero when there is none to be read.
+/// Wall time of the first event; zero when there is none. A damaged journal must not hide behind an older one: what
+/// the file system says about its directory stands in.
 fn began_ms(run: &RunDir) -> u64 {
-    let Ok(reader) = Journal::open_read(&run.journal()) else {
-        return 0;
+    let first = match Journal::open_read(&run.journal()) {
+        Ok(reader) => reader.events().next(),
+        Err(journal::Error::Missing { .. }) => None,
+        Err(error) => Some(Err(error)),
     };
-    match reader.events().next() {
+    match first {
+        None => 0,
         Some(Ok((_, Event::RunOpened(opened)))) => opened.at.wall_ms,
-        _ => 0,
+        Some(_) => made_ms(run).unwrap_or(0),
     }
+}
+
+fn made_ms(run: &RunDir) -> Option<u64> {
+    let time = run.journal().metadata().ok()?.modified().ok()?;
+    let since = time.duration_since(std::time::UNIX_EPOCH).ok()?;
+    u64::try_from(since.as_millis()).ok()
 }

@@ -1,8 +1,8 @@
 //! A recorded run, read without changing anything: no lock, no repair, no directory made.
 //!
 //! ```text
-//!   find ──> RunDir ──> Record::read ──> Fold { state, report, judged, accepted line }
-//!                            └─ what stopped the reading, when something did
+//!   find --> RunDir --> Record::read --> Fold { state, report, judged, accepted line }
+//!                            `-- what stopped the reading, when something did
 //! ```
 //!
 //! A run that is at work is read like any other. A damaged journal is folded as far as it is good, and
@@ -22,13 +22,14 @@ use engine::State;
 use engine::event::Event;
 use engine::event::halt::HaltReason;
 use engine::event::id::Digest;
-use journal::Journal;
+use journal::{Journal, VerifyOptions};
 
 use crate::lock::{self, Holder, LockError};
 use crate::paths::{PathError, RunDir, StateDir};
 
 pub use ack::{AckError, Acknowledge, acknowledge};
 pub use audit::{Audit, Decisions, ReceiptState, SignatureState, audit};
+pub(crate) use find::latest;
 pub use find::{Place, find};
 pub use fold::{AcceptedTree, Fold, Judged};
 pub use follow::Follow;
@@ -142,8 +143,17 @@ impl Record {
                 Err(error) => damage = Some(error),
             }
         }
+        if matches!(damage, Some(journal::Error::Corrupt(_))) {
+            // A reader shows nothing of a damaged segment; the whole examination shows what is good of it.
+            let shown = fold.events;
+            fold = up_to_defect(&run, |seq, event| {
+                if seq >= shown {
+                    visit(seq, event);
+                }
+            })?;
+        }
         if let Some((seq, _)) = fold.illegal {
-            fold.state = state_before(&reader, seq);
+            fold.state = state_before(&run, seq)?;
         }
         let head = match &damage {
             None => reader.head().map(|head| head.leaf).unwrap_or_default(),
@@ -158,17 +168,34 @@ impl Record {
     }
 }
 
+/// Folds a damaged journal as far as it is good.
+fn up_to_defect(run: &RunDir, mut visit: impl FnMut(u64, &Event)) -> Result<Fold, RecordError> {
+    let mut fold = Fold::default();
+    let mut take = |seq: u64, event: &Event| {
+        fold.add(seq, event);
+        visit(seq, event);
+        Ok(())
+    };
+    Journal::verify(&run.journal(), &VerifyOptions::default(), Some(&mut take))?;
+    Ok(fold)
+}
+
 /// The state just before event `seq`.
-fn state_before(reader: &journal::Reader, seq: u64) -> Option<State> {
-    let sound = reader.events().map_while(Result::ok).take_while(|(at, _)| *at < seq);
+fn state_before(run: &RunDir, seq: u64) -> Result<Option<State>, RecordError> {
     let mut state: Option<State> = None;
-    for (_, event) in sound {
-        state = Some(match state {
-            None => State::first(&event).ok()?,
-            Some(state) => state.apply(&event).ok()?,
-        });
-    }
-    state
+    let mut take = |at: u64, event: &Event| {
+        if at >= seq {
+            return Err(String::new());
+        }
+        let next = match state.take() {
+            None => State::first(event),
+            Some(state) => state.apply(event),
+        };
+        state = next.ok();
+        Ok(())
+    };
+    Journal::verify(&run.journal(), &VerifyOptions::default(), Some(&mut take))?;
+    Ok(state)
 }
 
 /// Who is at work on this very run now, if anybody.

@@ -1,7 +1,7 @@
 //! Replay: the recorded check, once more, on the tree that the recorded verdict was about.
 //!
 //! ```text
-//!   audit the journal ──> judged { tree, check } ──> fresh copy ──> run the check ──> compare
+//!   audit the journal --> judged { tree, check } --> fresh copy --> run the check --> compare
 //!     (first, always)                                (never the recorded path)
 //! ```
 //!

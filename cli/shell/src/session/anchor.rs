@@ -54,6 +54,9 @@ impl Anchors {
     pub(super) fn put_back(&mut self) -> Result<Writer, RunError> {
         let workdir = self.run.path().ancestors().nth(3);
         if let Some(workdir) = workdir {
+            if !workdir.exists() {
+                return Err(RunError::WorkdirRemoved { workdir: workdir.to_path_buf() });
+            }
             StateDir::create(workdir)?;
         }
         let journal = self.run.journal();

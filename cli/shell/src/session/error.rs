@@ -24,9 +24,17 @@ pub enum RunError {
         path: PathBuf,
         error: io::Error,
     },
+    /// Nothing is left to work on, and nothing to write to.
+    WorkdirRemoved {
+        workdir: PathBuf,
+    },
     /// The workdir has no run (of this name).
     NoRun {
         workdir: PathBuf,
+    },
+    /// The governor of the run died before the first event was durable.
+    NeverBegan {
+        run_id: String,
     },
     /// The run ended for a reason that forbids going on.
     NotResumable {
@@ -45,9 +53,8 @@ impl RunError {
     /// The halt reason whose class the exit code takes.
     pub fn reason(&self) -> HaltReason {
         match self {
-            Self::Path(_) | Self::Lock(_) | Self::Tree(_) | Self::Io { .. } | Self::NoRun { .. } => {
-                HaltReason::WorkspaceInvalid
-            }
+            Self::Path(_) | Self::Lock(_) | Self::Tree(_) | Self::Io { .. } => HaltReason::WorkspaceInvalid,
+            Self::WorkdirRemoved { .. } | Self::NeverBegan { .. } | Self::NoRun { .. } => HaltReason::WorkspaceInvalid,
             Self::Journal(error) => journal_reason(error),
             Self::NotResumable { reason, .. } => *reason,
             Self::Illegal { .. } => HaltReason::ObjectiveUnverified,
@@ -73,6 +80,12 @@ impl fmt::Display for RunError {
             Self::Tree(error) => error.fmt(f),
             Self::Process(error) => error.fmt(f),
             Self::Io { doing, path, error } => write!(f, "could not {doing} {}: {error}", path.display()),
+            Self::WorkdirRemoved { workdir } => write!(
+                f,
+                "the workdir {} was removed while the run was at work, and the record of the run with it; \
+                 restore it from a copy, or start again in a new one",
+                workdir.display()
+            ),
             Self::NoRun { workdir } => {
                 write!(
                     f,
@@ -80,6 +93,11 @@ impl fmt::Display for RunError {
                     workdir.display()
                 )
             }
+            Self::NeverBegan { run_id } => write!(
+                f,
+                "run {run_id} was ended before its first event, so there is nothing to go on with; \
+                 start a new one with `loopexec run`"
+            ),
             Self::NotResumable { run_id, reason } => write!(
                 f,
                 "run {run_id} ended with {reason} and is not continued; start a new one with `loopexec run`"

@@ -126,6 +126,10 @@ impl Record for Ledger<'_> {
         Ok(())
     }
 
+    fn running_out(&mut self) -> Option<String> {
+        self.writer.as_mut()?.spare_error().map(str::to_owned)
+    }
+
     fn announce(&mut self, effect: &Effect) {
         self.watch.effect(effect);
     }

@@ -39,6 +39,11 @@ impl Tree {
 
     /// Stores what the last scan saw; returns the files that are no longer what it saw.
     fn keep_current(&mut self) -> Result<Vec<Vec<u8>>, TreeError> {
+        if self.store.is_gone() {
+            // Somebody removed it while a command ran: what is still here is kept once more.
+            self.store = Store::open(&self.state_dir)?;
+            self.stored = None;
+        }
         if self.stored == Some(self.known.id) {
             return Ok(Vec::new());
         }

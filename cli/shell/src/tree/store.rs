@@ -82,6 +82,11 @@ impl Store {
         Ok(())
     }
 
+    /// Whether the directory was removed since it was opened.
+    pub(crate) fn is_gone(&self) -> bool {
+        !self.root.join("incoming").is_dir()
+    }
+
     pub(crate) fn contains(&self, digest: &Digest) -> bool {
         self.known.contains(digest)
     }

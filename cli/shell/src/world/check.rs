@@ -62,13 +62,22 @@ fn detection(workdir: &Path, check: &Command) -> Detection {
     let scripts = command
         .split(|c: char| c.is_whitespace() || ";&|()'\"".contains(c))
         .filter(|word| !word.is_empty() && workdir.join(word).is_file())
-        .filter_map(|word| Some((word.trim_start_matches("./").to_string(), text(word)?)))
+        .filter_map(|word| Some((word.trim_start_matches("./").to_string(), text(word).filter(|text| is_shell(text))?)))
         .collect();
     Detection {
         command,
         makefile,
         package_json: text("package.json"),
         scripts,
+    }
+}
+
+/// Whether a text can be read as a shell reads it: an interpreter or a runner of another language cannot.
+fn is_shell(text: &str) -> bool {
+    let first = text.lines().next().unwrap_or_default();
+    match first.strip_prefix("#!") {
+        Some(interpreter) => interpreter.trim_end().ends_with("sh") || interpreter.contains("sh "),
+        None => !text.contains(['\0', '\u{fffd}']),
     }
 }
 

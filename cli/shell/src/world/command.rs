@@ -10,6 +10,7 @@ use engine::event::measurement::{self as fact, RunOutcome};
 use engine::event::policy::{Bounds, Capture, Command};
 
 use super::RealWorld;
+use super::removal::watched;
 use crate::process::{
     CaptureSpec, Captured, CommandRun, CommandSpec, Deadlines, Input, Outcome, ProcessError, StopCause, Survivor,
 };
@@ -41,21 +42,6 @@ pub(super) fn inherited(env: &[(OsString, OsString)]) -> Vec<(OsString, OsString
     kept.push(("CI".into(), "true".into()));
     kept.push(("GIT_TERMINAL_PROMPT".into(), "0".into()));
     kept
-}
-
-/// Shortest value that is worth masking: a shorter one would mask ordinary text.
-const SECRET_MIN_BYTES: usize = 4;
-
-/// Values of the variables that the contract calls secret.
-pub(super) fn secrets(names: &[String], env: &[(OsString, OsString)]) -> Vec<Vec<u8>> {
-    let value = |name: &String| {
-        env.iter()
-            .rev()
-            .find(|(n, _)| n == OsStr::new(name))
-            .map(|(_, v)| v.clone())
-    };
-    let values = names.iter().filter_map(value).map(OsStringExt::into_vec);
-    values.filter(|value| value.len() >= SECRET_MIN_BYTES).collect()
 }
 
 /// The words to start; a command that the user wrote as one string goes to the shell.
@@ -121,7 +107,9 @@ impl RealWorld {
             label: label.to_string(),
             redact: self.secrets.clone(),
         };
-        match self.supervisor.run(&spec, &self.stop.cancel) {
+        let supervisor = &mut self.supervisor;
+        let outcome = watched(&self.workdir, &self.stop.cancel, |cancel| supervisor.run(&spec, cancel));
+        match outcome {
             Ok(mut run) => {
                 let fact = record(&mut run, &self.run.blobs(), limits.run_deadline);
                 (run, fact)
@@ -264,14 +252,5 @@ mod tests {
         assert!(!limits(&bounds, Some(5), Some(10)).run_deadline);
         assert_eq!(limits(&bounds, None, Some(7)).deadlines.timeout_ms, Some(7));
         assert_eq!(limits(&bounds, None, None).deadlines.timeout_ms, None);
-    }
-
-    #[test]
-    fn a_value_too_short_to_be_a_secret_is_not_masked() {
-        let env = [pair("TOKEN", "abcdef"), pair("X", "1")];
-        assert_eq!(
-            secrets(&["TOKEN".into(), "X".into(), "GONE".into()], &env),
-            [b"abcdef".to_vec()]
-        );
     }
 }

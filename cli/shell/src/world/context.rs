@@ -128,7 +128,21 @@ fn kept(stream: &Captured) -> String {
         &stream.tail.0
     };
     let from = bytes.len().saturating_sub(FEEDBACK_BYTES);
-    String::from_utf8_lossy(&bytes[from..]).into_owned()
+    visible(&String::from_utf8_lossy(&bytes[from..]))
+}
+
+/// Line ends as this system writes them, and other control characters as something that can be read: the text
+/// goes to a reader who may hand it on to a terminal or a command line.
+fn visible(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.replace("\r\n", "\n").chars() {
+        if character.is_control() && !matches!(character, '\n' | '\t') {
+            out.extend(character.escape_default());
+        } else {
+            out.push(character);
+        }
+    }
+    out
 }
 
 /// A fence that no run of backticks inside can close.
@@ -178,6 +192,11 @@ mod tests {
         assert_eq!(fence("plain"), "```");
         assert_eq!(fence("a ``` b"), "````");
         assert_eq!(fence("````"), "`````");
+    }
+
+    #[test]
+    fn control_characters_are_shown_and_line_ends_are_one() {
+        assert_eq!(visible("a\r\nb\t\u{1b}[31m\0é"), "a\nb\t\\u{1b}[31m\\u{0}é");
     }
 
     #[test]

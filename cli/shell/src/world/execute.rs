@@ -24,6 +24,9 @@ const ASK_MAX_BYTES: usize = 16 << 10;
 /// A larger program is named and not hashed byte for byte on every start.
 const PROGRAM_MAX_BYTES: u64 = 256 << 20;
 
+/// By name: inode, size and change time; nothing for what is not there.
+type OwnFiles = BTreeMap<String, Option<(u64, u64, i64, i64)>>;
+
 impl RealWorld {
     pub(super) fn execute(
         &mut self,
@@ -41,13 +44,8 @@ impl RealWorld {
         let label = format!("exec-{iteration}-{attempt}");
         let env = self.told(state, iteration);
         let (_, run) = self.command(argv(&policy.exec), env, Input::Closed, &policy.capture, &limits, &label);
-        let interference = differences(&before, &self.own_files());
-        Observation::Executed {
-            at: clock::stamp(),
-            run,
-            ask: read_ask(&ask),
-            interference,
-        }
+        let interference = self.interference(&before);
+        Observation::Executed { at: clock::stamp(), run, ask: read_ask(&ask), interference }
     }
 
     /// Sleeps, unless a signal asks the run to stop.
@@ -85,9 +83,20 @@ impl RealWorld {
         env
     }
 
+    /// What of the governor's own somebody else changed: one name for all of it when all of it is gone.
+    fn interference(&self, before: &OwnFiles) -> Vec<String> {
+        let state = Path::new(crate::paths::STATE_DIR);
+        if !self.workdir.join(state).exists() {
+            return vec![format!("{}/ (removed)", state.display())];
+        }
+        if !self.run.path().exists() {
+            return vec![format!("{}/runs/{}/ (removed)", state.display(), self.run.id())];
+        }
+        differences(before, &self.own_files())
+    }
+
     /// The governor's own files, with what would change if somebody else wrote to them.
-    fn own_files(&self) -> BTreeMap<String, Option<(u64, u64, i64, i64)>> {
-        let root = self.run.path();
+    fn own_files(&self) -> OwnFiles {
         let mut files: Vec<PathBuf> = vec![self.run.receipt(), self.run.state_file()];
         files.push(self.workdir.join(crate::paths::STATE_DIR).join("LOCK"));
         if let Ok(entries) = fs::read_dir(self.run.journal()) {
@@ -105,10 +114,7 @@ impl RealWorld {
                 Some((seen.ino(), seen.size(), seen.ctime(), seen.ctime_nsec()))
             }
         };
-        let name = |path: &Path| {
-            let short = path.strip_prefix(root).or_else(|_| path.strip_prefix(&self.workdir));
-            short.unwrap_or(path).display().to_string()
-        };
+        let name = |path: &Path| path.strip_prefix(&self.workdir).unwrap_or(path).display().to_string();
         files.iter().map(|path| (name(path), look(path))).collect()
     }
 }

@@ -7,8 +7,11 @@ mod context;
 mod execute;
 mod ids;
 mod output;
+mod removal;
+mod secrets;
 mod surface;
 mod tree;
+mod venv;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -27,6 +30,7 @@ use crate::tree::Tree;
 
 pub use check::Oracle;
 pub use execute::resolve_programs;
+pub use secrets::too_short;
 use surface::Surfaces;
 
 /// Signals that asked the run to stop, shared with the thread that waits for them.
@@ -72,7 +76,7 @@ impl RealWorld {
             oracle: Oracle::new(&workdir, &policy.oracle),
             surfaces: Surfaces::default(),
             walked: false,
-            secrets: command::secrets(&policy.secrets, env),
+            secrets: secrets::forms(&policy.secrets, env),
             env: command::inherited(env),
             workdir,
             run,

@@ -9,6 +9,7 @@ use engine::{Observation, State};
 
 use super::RealWorld;
 use super::surface::{Base, Surfaces};
+use super::venv;
 use crate::clock;
 use crate::tree::{self, TreeError, TreeId};
 
@@ -33,9 +34,11 @@ impl RealWorld {
     fn walk(&mut self, state: &State, base: Option<Digest>) -> Result<TreeSeen, String> {
         let started = Instant::now();
         let policy = &state.facts.policy().guards;
+        let hidden = venv::start_up_paths(&self.workdir);
         let literal: Vec<&[u8]> = surface::patterns(policy)
             .filter(|pattern| !pattern.contains(['*', '?']))
             .map(|pattern| pattern.trim_start_matches('/').trim_end_matches('/').as_bytes())
+            .chain(hidden.iter().map(Vec::as_slice))
             .collect();
         let mut classes = std::mem::take(self.surfaces.classes());
         let classes_cell = std::cell::RefCell::new(&mut classes);

@@ -68,19 +68,32 @@ impl Pins {
         }
     }
 
-    /// One line: the model with its version, and the sampling that was declared.
+    /// One line: what was declared, and what was not.
     pub(crate) fn line(&self) -> String {
         let (model, sampling) = (&self.model, &self.sampling);
-        format!(
-            "model {} {} version {}; temperature {}, top_p {}, seed {}, max_tokens {}",
-            model.provider,
-            model.id,
-            model.version,
-            sampling.temperature,
-            sampling.top_p,
-            sampling.seed,
-            sampling.max_tokens
-        )
+        let all = [
+            ("provider", &model.provider),
+            ("model", &model.id),
+            ("version", &model.version),
+            ("quantization", &model.quantization),
+            ("runtime", &model.runtime),
+            ("endpoint", &model.endpoint),
+            ("temperature", &sampling.temperature),
+            ("top_p", &sampling.top_p),
+            ("seed", &sampling.seed),
+            ("max_tokens", &sampling.max_tokens),
+        ];
+        let (missing, declared): (Vec<_>, Vec<_>) = all.into_iter().partition(|(_, value)| *value == UNDECLARED);
+        let mut parts: Vec<String> = declared.iter().map(|(name, value)| format!("{name} {value}")).collect();
+        match (parts.is_empty(), missing.is_empty()) {
+            (true, _) => return "all undeclared".to_owned(),
+            (false, true) => {}
+            (false, false) => {
+                let names: Vec<&str> = missing.iter().map(|(name, _)| *name).collect();
+                parts.push(format!("undeclared: {}", names.join(", ")));
+            }
+        }
+        parts.join("; ")
     }
 }
 

@@ -1,0 +1,143 @@
+//! Files that the check's command line names, and which of them decide what it measures (SPEC 5.4.7).
+//!
+//! A script, a test file or an expected output is part of the check. A file that `grep`, `test` or a compiler only
+//! looks at is what the check is *about*: it is the agent's to change, or nothing could ever turn green.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use engine::event::policy::{Command, Origin, Policy};
+
+use crate::oracle::collect::{Detection, Invocation};
+
+/// Programs that look at files and decide nothing by them.
+const READERS: &[&str] = &[
+    "test", "[", "[[", "grep", "egrep", "fgrep", "rg", "cat", "wc", "head", "tail", "stat", "ls", "sed", "awk", "jq",
+    "sort", "uniq", "cut", "tr", "sha256sum", "md5sum", "cksum",
+];
+/// Readers that can take their instructions from a file.
+const INSTRUCTED: &[&str] = &["grep", "egrep", "fgrep", "rg", "sed", "awk", "jq"];
+/// Compilers and linters, as programs or as Python modules: what they are pointed at is the work.
+const COMPILERS: &[&str] = &[
+    "cc", "gcc", "g++", "clang", "clang++", "rustc", "tsc", "javac", "mypy", "pyright", "ruff", "flake8", "pylint",
+    "black", "eslint", "prettier", "shellcheck", "yamllint", "xmllint", "py_compile", "json.tool",
+];
+/// Programs that run what they read on standard input.
+const INTERPRETERS: &[&str] = &["sh", "bash", "dash", "zsh", "python", "python3", "node", "perl", "ruby", "xargs", "."];
+
+/// Adds the files that decide to the protected ones, with their origin.
+pub(super) fn protect(workdir: &Path, policy: &mut Policy, origins: &mut Vec<Origin>) {
+    for word in deciding(&policy.oracle.check) {
+        let Ok(path) = workdir.join(&word).canonicalize() else { continue };
+        let Ok(relative) = path.strip_prefix(workdir) else { continue };
+        let Some(name) = relative.to_str().filter(|name| !name.is_empty() && path.is_file()) else { continue };
+        let pattern = format!("/{name}");
+        if !policy.guards.protected.contains(&pattern) && !name.contains(['*', '?']) {
+            policy.guards.protected.push(pattern);
+            origins.push(Origin { key: "guards.protected".into(), source: "check command".into() });
+        }
+    }
+}
+
+/// Words of the command that would, as files, decide what it measures.
+fn deciding(check: &Command) -> BTreeSet<String> {
+    let runs = invocations(check);
+    // What is piped into an interpreter is run, however it was read.
+    let piped = runs.iter().any(|run| INTERPRETERS.contains(&run.program()) && !run.arguments().iter().any(|a| plain(a)));
+    let kept = runs.iter().flat_map(|run| if piped { run.words.clone() } else { kept(run) });
+    kept.flat_map(|word| split(&word)).collect()
+}
+
+fn invocations(check: &Command) -> Vec<Invocation> {
+    let words: Vec<String> = check.words.iter().map(|word| word.text()).collect();
+    let script = words.iter().position(|word| word.starts_with('-') && word.ends_with('c')).and_then(|at| words.get(at + 1));
+    let shell = words.first().is_some_and(|word| word.ends_with("sh"));
+    match (check.shell, script) {
+        (true, _) => Detection { command: check.display(), ..Detection::default() }.invocations(),
+        (false, Some(script)) if shell => Detection { command: script.clone(), ..Detection::default() }.invocations(),
+        _ => vec![Invocation { assignments: Vec::new(), words, wrapped: false }],
+    }
+}
+
+fn plain(word: &str) -> bool {
+    !word.starts_with(['-', '<', '>'])
+}
+
+/// The words of one program that may name a deciding file.
+fn kept(run: &Invocation) -> Vec<String> {
+    let program = run.program().trim_start_matches(['`', '$']);
+    let from_file = |word: &String| word.starts_with("-f") || word.starts_with("--f");
+    let reads = READERS.contains(&program)
+        && !(INSTRUCTED.contains(&program) && run.arguments().iter().any(from_file));
+    if reads {
+        return Vec::new();
+    }
+    let compiles = COMPILERS.contains(&program) || run.python_module().is_some_and(|name| COMPILERS.contains(&name));
+    if !compiles {
+        return run.words.clone();
+    }
+    // A configuration that an option names is no work.
+    let options = run.words.windows(2).filter(|pair| pair[0].starts_with('-') && pair[0] != "-m");
+    options.flat_map(|pair| pair.to_vec()).collect()
+}
+
+/// Parts of a word that may be a path: `--config=a.toml`, `<expected`, `` `run.sh` ``.
+fn split(word: &str) -> Vec<String> {
+    let parts = word.split(|c: char| c.is_whitespace() || ";&|()<>'\"`$=".contains(c));
+    parts.filter(|part| !part.is_empty()).map(ToString::to_string).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn protected(files: &[&str], check: Command) -> Vec<String> {
+        let dir = tempfile::tempdir().unwrap();
+        for file in files {
+            std::fs::write(dir.path().join(file), "").unwrap();
+        }
+        let mut policy = Policy::default();
+        policy.oracle.check = check;
+        let before = policy.guards.protected.len();
+        protect(&dir.path().canonicalize().unwrap(), &mut policy, &mut Vec::new());
+        policy.guards.protected.split_off(before)
+    }
+
+    #[test]
+    fn what_a_check_runs_or_compares_with_is_protected() {
+        let files = ["run.sh", "out", "expected", "rules.sed", "conf"];
+        let cases: &[(&str, &[&str])] = &[
+            ("sh run.sh", &["/run.sh"]),
+            ("./run.sh out", &["/out", "/run.sh"]),
+            ("diff out expected", &["/expected", "/out"]),
+            ("./run.sh | grep -f expected", &["/expected", "/run.sh"]),
+            ("cat run.sh | sh", &["/run.sh"]),
+            ("sh < run.sh", &["/run.sh"]),
+            ("sed -f rules.sed out", &["/out", "/rules.sed"]),
+            ("ruff check --config conf out", &["/conf"]),
+            ("bash -c './run.sh'", &["/run.sh"]),
+        ];
+        for (check, expected) in cases {
+            assert_eq!(&protected(&files, Command::shell(check)), expected, "{check}");
+        }
+        let words = ["bash", "-o", "pipefail", "-c", "./run.sh | cat"].map(Into::into).to_vec();
+        assert_eq!(protected(&files, Command { words, shell: false }), ["/run.sh"]);
+    }
+
+    #[test]
+    fn what_a_check_only_looks_at_is_the_work() {
+        for check in [
+            "grep -q ok status",
+            "test -f status",
+            "[ -s status ]",
+            "test $(wc -l < status) -ge 2",
+            "test \"$(cat status)\" = done",
+            "exit $(cat status)",
+            "gcc -c status",
+            "python3 -m py_compile status",
+            "! grep -q TODO status && test -s status",
+        ] {
+            assert_eq!(protected(&["status"], Command::shell(check)), [""; 0], "{check}");
+        }
+    }
+}

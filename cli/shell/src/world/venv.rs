@@ -1,0 +1,64 @@
+//! Python environments inside the workdir: usually ignored, yet what lies in them starts with every test run.
+//!
+//! Walking such an environment for each look would cost more than the check. Python itself looks for start-up files
+//! in one directory only, so that one is listed, and the runner's own package beside it.
+
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// Paths, relative to the workdir, that can change how Python or pytest starts.
+pub(super) fn start_up_paths(workdir: &Path) -> Vec<Vec<u8>> {
+    let environments = below(workdir).filter(|dir| dir.join("pyvenv.cfg").is_file());
+    let mut found = Vec::new();
+    for site in environments.flat_map(|dir| sites(&dir)) {
+        for path in below(&site).filter(|path| path.file_name().is_some_and(|name| starts(name.as_bytes()))) {
+            found.extend(path.strip_prefix(workdir).map(|path| path.as_os_str().as_bytes().to_vec()));
+        }
+    }
+    found
+}
+
+fn starts(name: &[u8]) -> bool {
+    name.ends_with(b".pth") || matches!(name, b"sitecustomize.py" | b"usercustomize.py" | b"pytest.py" | b"_pytest")
+}
+
+/// `lib/python3.x/site-packages` of an environment.
+fn sites(environment: &Path) -> Vec<PathBuf> {
+    let versions = ["lib", "lib64"].map(|name| environment.join(name)).into_iter().filter(|lib| !lib.is_symlink());
+    versions.flat_map(|lib| below(&lib).collect::<Vec<_>>()).map(|version| version.join("site-packages")).collect()
+}
+
+fn below(dir: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_environment_starts_with_is_found_and_the_rest_is_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let site = dir.path().join(".venv/lib/python3.12/site-packages");
+        fs::create_dir_all(site.join("_pytest")).unwrap();
+        fs::create_dir_all(site.join("numpy")).unwrap();
+        fs::write(dir.path().join(".venv/pyvenv.cfg"), "").unwrap();
+        for name in ["a.pth", "sitecustomize.py", "six.py"] {
+            fs::write(site.join(name), "").unwrap();
+        }
+        let mut found = start_up_paths(dir.path());
+        found.sort();
+        let named: Vec<&str> = found.iter().map(|path| std::str::from_utf8(path).unwrap()).collect();
+        let at = |name: &str| format!(".venv/lib/python3.12/site-packages/{name}");
+        assert_eq!(named, [at("_pytest"), at("a.pth"), at("sitecustomize.py")]);
+    }
+
+    #[test]
+    fn a_directory_without_the_mark_of_an_environment_is_not_looked_into() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir_all(dir.path().join("x/lib/python3.12/site-packages")).unwrap();
+        fs::write(dir.path().join("x/lib/python3.12/site-packages/a.pth"), "").unwrap();
+        assert!(start_up_paths(dir.path()).is_empty());
+    }
+}

@@ -1,0 +1,165 @@
+//! Work that writes to the loop's own record.
+
+use std::fs;
+
+use super::worked;
+use crate::support::{Answer, Project, Sleeper, wait_until};
+
+/// The halt is about this file, and nothing turned green.
+fn assert_caught(answer: &Answer, file: &str) {
+    assert_eq!(
+        (answer.exit, answer.text("halt_reason"), answer.text("failure_cause")),
+        (Some(13), "blocked_path_modified", "state_interference"),
+        "{answer:?}"
+    );
+    let said = answer.json["advice"].to_string();
+    assert!(said.contains(file), "{said}");
+}
+
+#[test]
+fn a_forged_event_in_the_journal_is_named_and_ends_the_run() {
+    let project = Project::new();
+    let forge = "printf PASSED | dd of=$(ls .loopexec/runs/*/journal/*.seg) bs=1 seek=4500 conv=notrunc";
+    let answer = worked(&project, forge, &[]);
+    assert_eq!(answer.exit, Some(13), "{answer:?}");
+    let verdict = project.loopexec(&["verify"]);
+    assert_eq!(
+        (verdict.exit, verdict.text("halt_reason")),
+        (Some(13), "objective_unverified")
+    );
+    let defect = &verdict.json["journal"]["defect"];
+    assert_eq!(
+        (&defect["segment"], &defect["seq"]),
+        (&0.into(), &0.into()),
+        "{verdict:?}"
+    );
+    assert_eq!(project.loopexec(&["resume"]).exit, Some(13));
+}
+
+#[test]
+fn a_claim_of_success_in_the_receipt_decides_nothing_and_does_not_verify() {
+    let project = Project::new();
+    let claim = r#"echo '{"seq":99,"event":{"event":"halted","reason":"success_condition_met"}}'"#;
+    let answer = worked(
+        &project,
+        &format!("{claim} >> $(ls .loopexec/runs/*/receipt.jsonl)"),
+        &[],
+    );
+    assert_caught(&answer, "receipt.jsonl");
+    // The writer goes on where it was, so the claim is not in what it leaves.
+    project.verified();
+    let receipt = project.run_dir().join("receipt.jsonl");
+    let text = fs::read_to_string(&receipt).unwrap();
+    assert!(!text.contains("success_condition_met"), "{text}");
+    fs::write(&receipt, text.replace("blocked_path_modified", "success_condition_met")).unwrap();
+    let verdict = project.loopexec(&["verify"]);
+    assert_eq!(
+        (verdict.exit, &verdict.json["journal"]["receipt"]),
+        (Some(13), &"differs".into())
+    );
+}
+
+#[test]
+fn limits_raised_in_the_state_file_stay_what_they_were() {
+    let project = Project::new();
+    let raise = r#"sed -i 's/"max_iterations": 1/"max_iterations": 99/' $(ls .loopexec/runs/*/state.json)"#;
+    let answer = worked(&project, raise, &[]);
+    assert_caught(&answer, "state.json");
+    let status = project.loopexec(&["status"]);
+    assert_eq!(status.json["state"]["max_iterations"], 1);
+    project.verified();
+}
+
+#[test]
+fn a_removed_state_directory_is_named_and_the_record_survives() {
+    let project = Project::new();
+    let answer = worked(&project, "rm -rf .loopexec", &[]);
+    assert_caught(&answer, ".loopexec/");
+    assert_eq!(project.events_named("halted").len(), 1);
+    project.verified();
+}
+
+#[test]
+fn a_git_clean_of_everything_is_named_and_the_record_survives() {
+    let project = Project::git(&[("kept.txt", "kept\n")]);
+    let answer = worked(&project, "git clean -q -ffdx", &[]);
+    assert_caught(&answer, ".loopexec/");
+    assert_eq!(project.read("kept.txt"), "kept\n");
+    project.verified();
+}
+
+#[test]
+fn a_replaced_journal_directory_is_named() {
+    let project = Project::new();
+    let swap = "cd .loopexec/runs/* && mv journal elsewhere && cp -r elsewhere journal && rm -rf elsewhere";
+    let answer = worked(&project, swap, &[]);
+    assert_eq!(answer.exit, Some(13), "{answer:?}");
+}
+
+#[test]
+fn a_lock_taken_away_lets_nobody_else_in_unnoticed() {
+    let project = Project::new();
+    let answer = worked(&project, "rm .loopexec/LOCK", &[]);
+    assert_caught(&answer, "LOCK");
+    project.verified();
+}
+
+#[test]
+fn work_that_removes_its_own_workdir_ends_the_run() {
+    let project = Project::new();
+    let answer = worked(&project, "rm -rf \"$PWD\"", &["--max-iterations", "5"]);
+    assert_eq!(answer.exit, Some(30), "{answer:?}");
+    assert!(answer.errors().contains("was removed"), "{answer:?}");
+    assert!(!project.root.exists(), "it was made anew");
+}
+
+#[test]
+fn a_workdir_that_is_removed_from_outside_ends_the_work_that_is_under_way() {
+    let (project, sleeper) = (Project::new(), Sleeper::new());
+    let args = ["run", "--check", "exit 1", "--exec", sleeper.command()];
+    let running = project.start(&args);
+    wait_until("the work is up", || sleeper.is_up());
+    fs::remove_dir_all(&project.root).unwrap();
+    let answer = running.end();
+    assert_eq!(answer.exit, Some(30), "{answer:?}");
+    let errors = answer.errors();
+    assert!(errors.contains("was removed") && errors.contains(project.root.to_str().unwrap()), "{errors}");
+    assert!(!sleeper.is_up());
+    assert!(!project.root.exists(), "it was made anew");
+}
+
+#[test]
+fn a_signing_key_inside_of_the_workdir_is_refused_before_anything_runs() {
+    let project = Project::new();
+    let key = project.root.join("key");
+    let project = project.with_env("LOOPEXEC_KEY", key.to_str().unwrap());
+    let answer = worked(&project, "touch $OUT/ran", &[]);
+    assert_eq!(answer.exit, Some(30), "{answer:?}");
+    assert!(answer.errors().contains("key"), "{answer:?}");
+    assert!(!key.exists() && !project.outside.join("ran").exists());
+}
+
+#[test]
+fn a_home_inside_of_the_workdir_leaves_the_receipt_unsigned_and_says_so() {
+    let project = Project::new();
+    let home = project.root.join("home");
+    let project = project.with_env("HOME", home.to_str().unwrap());
+    let project = project.with_env("XDG_CONFIG_HOME", "");
+    let answer = worked(&project, "true", &[]);
+    assert_eq!(answer.exit, Some(12), "{answer:?}");
+    assert!(answer.json["warnings"].to_string().contains("not signed"), "{answer:?}");
+    assert!(!home.exists());
+    assert_eq!(project.verified()["signature"]["state"], "unsigned");
+}
+
+#[test]
+fn the_key_is_never_in_the_environment_of_a_command() {
+    let project = Project::new();
+    let key = project.home.join("signing");
+    let project = project.with_env("LOOPEXEC_KEY", key.to_str().unwrap());
+    let answer = worked(&project, "env > $OUT/env", &[]);
+    assert_eq!(answer.exit, Some(12), "{answer:?}");
+    assert!(fs::metadata(&key).is_ok());
+    assert!(!project.told("env").contains("signing"), "{}", project.told("env"));
+    assert_eq!(project.verified()["signature"]["state"], "verified");
+}
