@@ -286,7 +286,10 @@ fn the_second_opinion_accepts_every_path_it_is_shown() {
     let mut shown = 0;
     for (name, walk) in walks() {
         for journal in &walk.samples {
-            let lines: Vec<serde_json::Value> = journal.iter().map(|e| serde_json::to_value(e).unwrap()).collect();
+            let lines: Vec<serde_json::Value> = journal
+                .iter()
+                .map(|e| serde_json::to_value(e).expect("an event has a JSON form"))
+                .collect();
             if let Err(refusal) = reference::accept(&lines) {
                 panic!("{name}: {refusal}\n{}", transcript(journal));
             }

@@ -17,7 +17,7 @@ const SEEDS: u64 = 20_000;
 fn lines(journal: &[Event]) -> Vec<Value> {
     journal
         .iter()
-        .map(|event| serde_json::to_value(event).unwrap())
+        .map(|event| serde_json::to_value(event).expect("an event has a JSON form"))
         .collect()
 }
 
