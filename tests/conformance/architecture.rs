@@ -117,7 +117,6 @@ const BANS: &[Ban] = &[
             "cli/shell/src/tree/stat.rs",
             "cli/shell/src/world/check.rs",
             "cli/shell/src/world/tree.rs",
-            "cli/src/render/progress.rs",
         ],
     },
     Ban {

@@ -36,9 +36,9 @@ const LINES_MAX: usize = 450;
 /// Files that are longer, with the number of lines that they may not exceed.
 const OVERGROWN: &[(&str, usize)] = &[
     ("cli/shell/tests/tree/restore.rs", 462),
-    ("engine/src/state.rs", 600),
+    ("engine/src/state.rs", 602),
     // Naive on purpose, and so far one file on purpose: it shares nothing with the rooms that it doubts.
-    ("models/src/reference.rs", 727),
+    ("models/src/reference.rs", 729),
     ("models/tests/stories/lives.rs", 470),
 ];
 
@@ -79,7 +79,6 @@ const BEYOND_ASCII: &[&str] = &[
     "cli/shell/src/config/error.rs",
     "cli/shell/src/tree/store.rs",
     // The wheel that turns on a terminal.
-    "cli/src/render/progress.rs",
 ];
 
 #[test]
