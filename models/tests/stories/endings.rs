@@ -109,7 +109,7 @@ fn a_run_without_an_agent_only_checks() {
     told(
         &run,
         &format!(
-            "{RED}\n{}{}{}halt no_progress_detected best_not_smaller",
+            "{RED}\n{}{}{}halt no_progress_detected tree_unchanged",
             turn(1, "progress"),
             turn(2, "progress"),
             turn(3, "progress!no_progress_detected")
@@ -123,7 +123,7 @@ fn turns_that_change_nothing_are_no_progress_at_k_and_are_named() {
     ends(
         &run,
         R::NoProgressDetected,
-        "best_not_smaller",
+        "tree_unchanged",
         "the last 3 turns changed nothing",
     );
     assert_eq!(halt(&run.journal).unwrap().iteration, 3);

@@ -181,5 +181,5 @@ fn a_turn_that_changed_nothing_is_no_unread_change_even_if_the_check_writes_file
     let script =
         Script::edits(&[Edit::Nothing]).looks(&[Look::WritesArtefact, Look::WritesArtefact, Look::WritesArtefact]);
     let run = run(policy(|p| p.thresholds.comprehension_every = 1), project(3), script);
-    ends(&run, R::NoProgressDetected, "best_not_smaller", "changed nothing");
+    ends(&run, R::NoProgressDetected, "tree_unchanged", "changed nothing");
 }

@@ -104,7 +104,7 @@ const MOODY: &str = "case $LOOPEXEC_ITERATION in
 1) echo bad > a.txt; echo x > added.txt;;
 2) echo right > b.txt;;
 3) echo bad > b.txt; rm a.txt;;
-*) echo right > c.txt;;
+*) echo right > b.txt; echo right > c.txt;;
 esac";
 
 const THREE: &str = "echo 1..3

@@ -4,7 +4,7 @@
 //! be written, the run goes on and says so.
 
 use engine::event::Event;
-use engine::event::id::Digest;
+use engine::event::id::{Digest, PhaseName};
 use engine::{Effect, State};
 use journal::{Keys, Writer};
 
@@ -123,9 +123,12 @@ impl Record for Ledger<'_> {
         if let Some(why) = behind {
             self.warn(format!("receipt.jsonl is behind the journal: {why}"));
         }
-        self.anchors.hold();
-        if let Some(why) = self.projections.refresh(state, self.events, self.head) {
-            self.warn(why);
+        // Once an iteration, before the work begins, and at every end: the journal says the rest.
+        if state.phase.name() != PhaseName::Check {
+            self.anchors.hold();
+            if let Some(why) = self.projections.refresh(state, self.events, self.head) {
+                self.warn(why);
+            }
         }
         for (seq, event) in self.waiting.drain(..) {
             self.watch.event(seq, &event);

@@ -48,7 +48,7 @@ pub(super) fn inherited(env: &[(OsString, OsString)]) -> Vec<(OsString, OsString
 pub(super) fn argv(command: &Command) -> Vec<OsString> {
     let words = command.words.iter().map(|word| OsString::from_vec(word.0.clone()));
     if command.shell {
-        ["sh".into(), "-c".into()].into_iter().chain(words).collect()
+        ["/bin/sh".into(), "-c".into()].into_iter().chain(words).collect()
     } else {
         words.collect()
     }
