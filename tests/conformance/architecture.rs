@@ -103,7 +103,7 @@ const BANS: &[Ban] = &[
         except: &["cli/shell/src/process/", "cli/shell/src/tree/git/run.rs"],
     },
     Ban {
-        rule: "clocks are read by the clock room, for deadlines and costs of what runs, and for what a terminal shows",
+        rule: "clocks are read by the clock room, and for deadlines and costs of what runs",
         names: &["Instant::now", "SystemTime::now", "clock_gettime"],
         within: &["journal/src/", "models/src/", "cli/"],
         except: &[
