@@ -1,9 +1,7 @@
 //! The end-to-end and conformance tests of loopexec, in one binary.
 
-// A helper that fails fails its test.
-#![allow(clippy::unwrap_used)]
-// What is skipped is said aloud.
-#![allow(clippy::print_stderr)]
+// A helper that fails fails its test, and what is left out is said aloud.
+#![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 mod conformance {
     mod architecture;

@@ -80,9 +80,7 @@ pub(super) fn ledger(facts: &mut Facts, event: &Event) -> bool {
             let note = acked.note.trim();
             if !note.is_empty() {
                 let before = if facts.told.is_empty() { "" } else { "\n\n" };
-                facts
-                    .told
-                    .push_str(&alloc::format!("{before}{} says: {note}", acked.reviewer));
+                facts.told += &alloc::format!("{before}{} says: {note}", acked.reviewer);
             }
         }
         Event::Escalated(escalated) => facts.people.escalated = Some(escalated.reason),
