@@ -37,7 +37,7 @@ pub(super) const ROWS: &[Setting] = &[
             "guards.surface",
             "--surface",
             "LOOPEXEC_SURFACE",
-            "Whether tests may be added and refactored (extend) or not touched (frozen)",
+            "Whether tests may be added (extend) or not touched (frozen)",
             "Under `extend` the test directories are watched instead of blocked, and green needs the original tests to pass as well.",
         )
     },
