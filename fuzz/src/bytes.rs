@@ -10,7 +10,9 @@ use engine::event::id::Digest;
 use engine::event::iteration::RetryScheduled;
 use journal::batch::{self, BLOCK, SECTOR};
 use journal::frame::Frame;
-use journal::{Journal, Keys, Layout, MemoryStore, Notes, OpenOptions, Recovery, VerifyOptions, checkpoint, segment};
+use journal::{
+    Error, Journal, Keys, Layout, MemoryStore, Notes, OpenOptions, Recovery, VerifyOptions, checkpoint, segment,
+};
 use models::sim::Dice;
 
 /// Segments of a few blocks, built in the same thread.
@@ -254,7 +256,7 @@ pub fn recover(data: &[u8]) -> String {
         assert_eq!(end, None, "intact, yet not readable");
         assert_eq!(verdict.head.size, events.len() as u64, "intact up to another place");
     }
-    assert_eq!(store.files(), before, "looking changes nothing");
+    assert!(store.files() == before, "looking changes nothing");
     goes_on(&store, &events);
     let found = match &found {
         Ok(Recovery::Clean) => "clean".to_owned(),
@@ -277,11 +279,13 @@ pub fn recover(data: &[u8]) -> String {
 fn goes_on(store: &MemoryStore, events: &[Event]) {
     let store = store.copy();
     let before = store.files();
-    let Ok((mut writer, recovery)) = Journal::open_write_in(Arc::new(store.clone()), &GOING_ON) else {
-        let mut after = store.files();
-        after.retain(|name, _| before.contains_key(name));
-        assert_eq!(after, before, "a refused journal stays as it is");
-        return;
+    let opened = Journal::open_write_in(Arc::new(store.clone()), &GOING_ON);
+    let (mut writer, recovery) = match opened {
+        Ok(opened) => opened,
+        Err(error) => {
+            refused(&store, &before, events, &error);
+            return;
+        }
     };
     assert!(matches!(recovery, Recovery::Clean | Recovery::TornTail { .. }));
     let next = Event::from(RetryScheduled {
@@ -299,4 +303,20 @@ fn goes_on(store: &MemoryStore, events: &[Event]) {
     assert_eq!(end, None, "what was taken over is readable");
     let expected = [events, &[next]].concat();
     assert_eq!(after, expected, "what was there, and one more");
+}
+
+/// Refusing changes no file. The exception is a malformed checkpoint: it is read after a torn tail was set
+/// aside, so then only the events must be the same.
+fn refused(store: &MemoryStore, before: &BTreeMap<String, Vec<u8>>, events: &[Event], error: &Error) {
+    let after = store.files();
+    let changed: Vec<&String> = before
+        .keys()
+        .filter(|name| before.get(*name) != after.get(*name))
+        .collect();
+    let repaired = matches!(error, Error::Checkpoint { .. });
+    assert!(
+        changed.is_empty() || repaired,
+        "refused, yet changed {changed:?}: {error}"
+    );
+    assert!(read(store).0 == events, "refused, yet other events are read: {error}");
 }
