@@ -16,4 +16,10 @@ pub mod text;
 pub type Target = fn(&[u8]) -> String;
 
 /// Every target by the name of its corpus folder.
-pub const TARGETS: &[(&str, Target)] = &[("reduce", reduce::reduce)];
+pub const TARGETS: &[(&str, Target)] = &[
+    ("collect", text::collect),
+    ("config", text::config),
+    ("frame", bytes::frame),
+    ("recover", bytes::recover),
+    ("reduce", reduce::reduce),
+];

@@ -43,12 +43,104 @@ fn the_corpus_of_reduce_reaches_most_endings() {
     assert!(reasons.len() >= 14, "{reasons:?}");
 }
 
+/// What the cases of a corpus reached.
+fn labels(name: &str) -> BTreeSet<String> {
+    let (_, target) = TARGETS.iter().find(|(known, _)| *known == name).unwrap();
+    let cases = files("corpus", name).into_iter();
+    cases.map(|file| target(&fs::read(file).unwrap())).collect()
+}
+
+#[test]
+fn the_corpus_of_collect_is_measured_by_every_collector() {
+    let labels = labels("collect");
+    for collector in shell::oracle::collect::ALL {
+        let measured = ["finished", "unfinished"].map(|how| format!("{}-{how}", collector.name));
+        assert!(
+            measured.iter().any(|label| labels.contains(label)),
+            "{}: {labels:?}",
+            collector.name
+        );
+    }
+}
+
+#[test]
+fn the_other_corpora_reach_what_is_legal_and_what_is_not() {
+    for (name, reached) in [
+        (
+            "config",
+            &[
+                "file",
+                "refused",
+                "refused-duration",
+                "refused-money-size",
+                "refused-size",
+            ][..],
+        ),
+        ("frame", &["events", "batch_of_events", "segment", "notes", "nothing"]),
+        (
+            "recover",
+            &[
+                "clean-intact",
+                "torn-intact",
+                "corrupt_BatchLost-BatchLost",
+                "failed-failed",
+            ],
+        ),
+    ] {
+        let labels = labels(name);
+        for label in reached {
+            assert!(labels.contains(*label), "{name} does not reach {label}: {labels:?}");
+        }
+    }
+}
+
 #[test]
 fn random_bytes_hold_too() {
     let mut dice = Dice::new(11);
-    for _ in 0..500 {
-        fuzz::reduce::reduce(&bytes(&mut dice));
+    for (_, target) in TARGETS {
+        for _ in 0..300 {
+            target(&bytes(&mut dice));
+        }
     }
+}
+
+/// Cases that were changed a little reach deeper than random bytes. `FUZZ_ROUNDS` asks for more of them.
+#[test]
+fn changed_cases_hold_too() {
+    let rounds = std::env::var("FUZZ_ROUNDS").map_or(8, |rounds| rounds.parse().unwrap());
+    let mut dice = Dice::new(13);
+    for (name, target) in TARGETS {
+        let cases: Vec<Vec<u8>> = files("corpus", name)
+            .into_iter()
+            .map(|file| fs::read(file).unwrap())
+            .collect();
+        for case in &cases {
+            for _ in 0..rounds {
+                let other = &cases[dice.below(cases.len() as u64) as usize];
+                let case = changed(case, other, &mut dice);
+                let held = std::panic::catch_unwind(|| target(&case));
+                assert!(held.is_ok(), "{name} does not hold for {case:?}");
+            }
+        }
+    }
+}
+
+/// The case with up to three changes: a byte, a piece that is gone, or a piece of another case.
+fn changed(case: &[u8], other: &[u8], dice: &mut Dice) -> Vec<u8> {
+    let mut case = case.to_vec();
+    for _ in 0..1 + dice.below(3) {
+        let mut piece = |length: usize| {
+            let from = dice.below(length as u64 + 1) as usize;
+            from..(from + dice.below(40) as usize).min(length)
+        };
+        let (own, foreign) = (piece(case.len()), piece(other.len()));
+        match (dice.below(3), case.get_mut(own.start)) {
+            (0, Some(byte)) => *byte ^= 1 << dice.below(8),
+            (1, _) => drop(case.drain(own)),
+            _ => drop(case.splice(own.start..own.start, other[foreign].iter().copied())),
+        }
+    }
+    case
 }
 
 fn bytes(dice: &mut Dice) -> Vec<u8> {
