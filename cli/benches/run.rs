@@ -78,12 +78,7 @@ fn run(name: &str, below: &Path, iterations: usize, target: f64) {
         first.push(early);
         last.push(late);
     }
-    row(
-        &format!("run on {name}, ms an iteration"),
-        &whole,
-        &floor,
-        target,
-    );
+    row(&format!("run on {name}, ms an iteration"), &whole, &floor, target);
     row("  its last tenth against its first, ms", &last, &first, 1.10);
     let peak = peak_of_run_kib(Place::new(below).run(iterations));
     println!("{:<44} {peak:>9}", "  peak KiB of the governor");

@@ -78,6 +78,9 @@ fn an_iteration_waits_for_the_disk_at_most_three_times() {
     }
     // Of the difference, neither the start nor the halt is a part.
     let (short, long) = (syncs("5"), syncs("30"));
-    assert!(long > short, "a longer run has more to make durable: {short} and {long}");
+    assert!(
+        long > short,
+        "a longer run has more to make durable: {short} and {long}"
+    );
     assert!(long - short <= 3 * 25, "{} in 25 iterations", long - short);
 }
