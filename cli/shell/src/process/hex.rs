@@ -91,8 +91,9 @@ impl<T: Bytes> Serialize for Hex<&T> {
 
 impl<'de, T: Bytes> Deserialize<'de> for Hex<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        decode(&text)
+        // Digits are never escaped, so the message itself lends them.
+        let text = <&str>::deserialize(deserializer)?;
+        decode(text)
             .and_then(T::from_bytes)
             .map(Hex)
             .ok_or_else(|| D::Error::custom("not hexadecimal"))

@@ -25,7 +25,7 @@ use super::{SUPERVISE, hex, lost};
 const START_LIMIT: Duration = Duration::from_secs(20);
 /// How long a supervisor may take to end once it was told to.
 const END_LIMIT: Duration = Duration::from_secs(20);
-/// How often to make sure that no one has stopped the supervisor while a command runs.
+/// How often to make sure that no one has stopped the supervisor while a command runs, and to ask for a wish.
 const WATCH_INTERVAL: Duration = Duration::from_millis(500);
 
 /// What a supervisor needs beside the binary.
@@ -75,9 +75,23 @@ impl Supervisor {
     /// [`ProcessError::Lost`] when the supervisor died: the tree of the command has been ended, its output is lost,
     /// and [`Supervisor::restart`] makes a new one. [`ProcessError::NotRunning`] when that has not been done.
     pub fn run(&mut self, spec: &CommandSpec, cancel: &Receiver<Cancel>) -> Result<CommandRun, ProcessError> {
+        self.run_while(spec, cancel, || None)
+    }
+
+    /// As [`Supervisor::run`], and asks `wish` twice a second whether the command should end: for what can only be
+    /// found out by looking. A command that ends sooner costs no look.
+    ///
+    /// # Errors
+    /// As [`Supervisor::run`].
+    pub fn run_while(
+        &mut self,
+        spec: &CommandSpec,
+        cancel: &Receiver<Cancel>,
+        wish: impl FnMut() -> Option<Cancel>,
+    ) -> Result<CommandRun, ProcessError> {
         let link = self.link.as_mut().ok_or(ProcessError::NotRunning)?;
         self.runs += 1;
-        match link.run(self.runs, spec, cancel) {
+        match link.run(self.runs, spec, cancel, wish) {
             Some(run) => Ok(run),
             None => Err(self.lose(spec)),
         }
@@ -169,7 +183,13 @@ impl Link {
     }
 
     /// `None` when the supervisor is lost.
-    fn run(&mut self, number: u64, spec: &CommandSpec, cancel: &Receiver<Cancel>) -> Option<CommandRun> {
+    fn run(
+        &mut self,
+        number: u64,
+        spec: &CommandSpec,
+        cancel: &Receiver<Cancel>,
+        mut wish: impl FnMut() -> Option<Cancel>,
+    ) -> Option<CommandRun> {
         send(
             &self.control,
             &Request::Run {
@@ -190,7 +210,12 @@ impl Link {
                     Ok(wish) => send(&self.control, &Request::Cancel { run: number, cancel: wish }).ok()?,
                     Err(_) => cancel = never(),
                 },
-                default(WATCH_INTERVAL) => self.wake_if_stopped(),
+                default(WATCH_INTERVAL) => {
+                    self.wake_if_stopped();
+                    if let Some(cancel) = wish() {
+                        send(&self.control, &Request::Cancel { run: number, cancel }).ok()?;
+                    }
+                },
             }
         }
     }

@@ -10,7 +10,7 @@ use engine::event::measurement::{self as fact, RunOutcome};
 use engine::event::policy::{Bounds, Capture, Command};
 
 use super::RealWorld;
-use super::removal::watched;
+use super::removal::once_removed;
 use crate::process::{
     CaptureSpec, Captured, CommandRun, CommandSpec, Deadlines, Input, Outcome, ProcessError, StopCause, Survivor,
 };
@@ -107,9 +107,8 @@ impl RealWorld {
             label: label.to_string(),
             redact: self.secrets.clone(),
         };
-        let supervisor = &mut self.supervisor;
-        let outcome = watched(&self.workdir, &self.stop.cancel, |cancel| supervisor.run(&spec, cancel));
-        match outcome {
+        let removed = once_removed(&self.workdir);
+        match self.supervisor.run_while(&spec, &self.stop.cancel, removed) {
             Ok(mut run) => {
                 let fact = record(&mut run, &self.run.blobs(), limits.run_deadline);
                 (run, fact)

@@ -2,55 +2,16 @@
 
 use std::io::ErrorKind;
 use std::path::Path;
-use std::thread;
-use std::time::Duration;
-
-use crossbeam_channel::{Receiver, Sender, bounded, never, select, unbounded};
 
 use crate::process::Cancel;
 
-/// Between two looks.
-const LOOK: Duration = Duration::from_secs(1);
-
-/// Runs a command that ends early on a signal, as `signals` tells of them, or when `workdir` has been removed.
-pub(super) fn watched<T>(
-    workdir: &Path,
-    signals: &Receiver<Cancel>,
-    command: impl FnOnce(&Receiver<Cancel>) -> T,
-) -> T {
-    let (sender, cancel) = unbounded();
-    // Never sent to: its end is what wakes the watcher.
-    let (at_work, over) = bounded::<()>(0);
-    thread::scope(|scope| {
-        let watcher = thread::Builder::new()
-            .name("workdir".into())
-            .spawn_scoped(scope, || watch(workdir, signals.clone(), &sender, &over));
-        // Without a watcher the removal is seen when the command has ended.
-        let outcome = command(if watcher.is_ok() { &cancel } else { signals });
-        drop(at_work);
-        outcome
-    })
-}
-
-fn watch(workdir: &Path, mut signals: Receiver<Cancel>, cancel: &Sender<Cancel>, over: &Receiver<()>) {
+/// Wishes for the end of a command as soon as `workdir` has been removed, and says so once.
+pub(super) fn once_removed(workdir: &Path) -> impl FnMut() -> Option<Cancel> {
     let mut told = false;
-    loop {
-        let request = select! {
-            recv(over) -> _ => return,
-            recv(signals) -> signal => match signal {
-                Ok(request) => Some(request),
-                Err(_) => {
-                    signals = never();
-                    None
-                }
-            },
-            default(LOOK) => (!told && is_removed(workdir)).then_some(Cancel::Stop),
-        };
-        if let Some(request) = request {
-            told |= matches!(request, Cancel::Stop);
-            // A command that has ended needs no telling.
-            let _unheard = cancel.send(request);
-        }
+    move || {
+        let tell = !told && is_removed(workdir);
+        told |= tell;
+        tell.then_some(Cancel::Stop)
     }
 }
 
@@ -66,18 +27,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_hears_of_signals_and_of_the_removal_of_its_workdir() {
+    fn the_removal_of_the_workdir_is_told_once() {
         let dir = tempfile::tempdir().unwrap();
-        let (signal, signals) = unbounded();
-        watched(dir.path(), &signals, |cancel| {
-            signal.send(Cancel::Force).unwrap();
-            assert!(matches!(cancel.recv(), Ok(Cancel::Force)));
-        });
-        drop(signal);
         let workdir = dir.path().to_path_buf();
+        let mut wish = once_removed(&workdir);
+        assert_eq!(wish(), None);
         drop(dir);
-        watched(&workdir, &signals, |cancel| {
-            assert!(matches!(cancel.recv(), Ok(Cancel::Stop)))
-        });
+        assert_eq!(wish(), Some(Cancel::Stop));
+        assert_eq!(wish(), None);
     }
 }

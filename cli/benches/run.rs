@@ -1,0 +1,293 @@
+//! What loopexec costs beside the bare loop it replaces: every figure is a ratio to a floor, measured in turn with
+//! it in the same rounds, so that the machine's speed cancels out.
+//!
+//! `cargo bench -p loopexec --bench run`. `LOOPEXEC_BENCH_ITERATIONS` sets the length of a run (200), and
+//! `LOOPEXEC_BENCH_EXE` names another binary to measure.
+#![allow(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a bench prints its table and has nobody to report to"
+)]
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+const ROUNDS: usize = 5;
+/// How many starts of a program that ends at once make one figure.
+const STARTS: u32 = 20;
+const BARE_LOOP: &str = "i=0; while [ $i -lt $1 ]; do sh -c true; sh -c false; i=$((i+1)); done";
+const MEMORY: &str = "/dev/shm";
+
+fn main() {
+    let iterations = std::env::var("LOOPEXEC_BENCH_ITERATIONS").map_or(200, |text| text.parse().unwrap());
+    assert!(iterations >= 20, "a tenth of the iterations must be more than one");
+    let disk = std::env::temp_dir();
+    let memory = Some(Path::new(MEMORY)).filter(|path| tempfile::tempdir_in(path).is_ok());
+
+    println!("{iterations} iterations a run; medians of {ROUNDS} rounds, measured in turn with the floor");
+    println!(
+        "{:<44} {:>9} {:>9} {:>7} {:>8}",
+        "", "measured", "floor", "ratio", "target"
+    );
+    status(memory.unwrap_or(&disk));
+    match memory {
+        Some(memory) => run("tmpfs", memory, iterations, 1.25),
+        None => println!("{:<44} skipped: {MEMORY} cannot be written", "run on tmpfs"),
+    }
+    run("disk", &disk, iterations, 1.5);
+    files(&disk, iterations);
+    syncs(&disk);
+}
+
+/// Asking for the state, where there is none and after a short run, against starting `true`.
+fn status(below: &Path) {
+    let (empty, used) = (Place::new(below), Place::new(below));
+    used.iterate(5);
+    let [mut floor, mut bare, mut full] = [(); 3].map(|()| Vec::new());
+    for _ in 0..ROUNDS {
+        floor.push(mean(|| empty.command("true")));
+        bare.push(mean(|| empty.loopexec(&["status"])));
+        full.push(mean(|| used.loopexec(&["status"])));
+    }
+    row("status in an empty directory, ms", &bare, &floor, 2.0);
+    row("status after a short run, ms", &full, &floor, 2.0);
+    for (what, place) in [("in an empty directory", &empty), ("after a short run", &used)] {
+        let peak = peak_before_output_kib(place.loopexec(&["status"]));
+        println!("{:<44} {peak:>9}", format!("status {what}, peak KiB"));
+    }
+}
+
+/// Whole runs against the bare loop, and the end of each run against its own beginning.
+fn run(name: &str, below: &Path, iterations: usize, target: f64) {
+    let [mut floor, mut whole, mut first, mut last] = [(); 4].map(|()| Vec::new());
+    for _ in 0..ROUNDS {
+        let place = Place::new(below);
+        let mut bare = place.command("sh");
+        bare.args(["-c", BARE_LOOP, "sh", &iterations.to_string()]);
+        floor.push(ms(wall(bare)) / iterations as f64);
+        whole.push(ms(place.iterate(iterations)) / iterations as f64);
+        let (early, late) = place.tenths();
+        first.push(early);
+        last.push(late);
+    }
+    row(&format!("run on {name}, ms an iteration"), &whole, &floor, target);
+    row("  its last tenth against its first, ms", &last, &first, 1.10);
+    let peak = peak_of_run_kib(Place::new(below).run(iterations));
+    println!("{:<44} {peak:>9}", "  peak KiB of the governor");
+}
+
+/// What a run leaves behind, by its length.
+fn files(below: &Path, iterations: usize) {
+    let lengths = [iterations, iterations / 10];
+    let [many, few] = lengths.map(|length| {
+        let place = Place::new(below);
+        place.iterate(length);
+        files_below(place.root.path())
+    });
+    let verdict = if many == few { "" } else { "  above" };
+    let what = format!("files after {} iterations and {}", lengths[0], lengths[1]);
+    println!("{what:<44} {many:>9} {few:>9} {:>7} {:>8}{verdict}", "", "same");
+}
+
+/// Barriers of one iteration: the difference of two runs, so that starting and halting do not count.
+fn syncs(below: &Path) {
+    let what = "fsync and fdatasync an iteration";
+    let mut probe = Command::new("strace");
+    probe.args(["-o", "/dev/null", "true"]).stderr(Stdio::null());
+    if !probe.status().is_ok_and(|status| status.success()) {
+        println!("{what:<44} skipped: no strace, or none that may trace");
+        return;
+    }
+    let [few, many] = [10, 30].map(|length| Place::new(below).syncs(length));
+    let each = (many - few) as f64 / 20.0;
+    let verdict = if each > 3.0 { "  above" } else { "" };
+    println!("{what:<44} {each:>9.2} {:>9} {:>7} {:>8}{verdict}", "", "", "<= 3");
+}
+
+/// A project and a home of its own.
+struct Place {
+    root: TempDir,
+}
+
+impl Place {
+    fn new(below: &Path) -> Self {
+        let root = tempfile::tempdir_in(below).unwrap();
+        for name in ["work", "home"] {
+            fs::create_dir(root.path().join(name)).unwrap();
+        }
+        Self { root }
+    }
+
+    /// A program in the project, in the environment that both sides get.
+    fn command(&self, program: impl Into<OsString>) -> Command {
+        let mut command = Command::new(program.into());
+        for (name, _) in std::env::vars_os() {
+            if name.as_encoded_bytes().starts_with(b"LOOPEXEC_") {
+                command.env_remove(name);
+            }
+        }
+        command
+            .current_dir(self.root.path().join("work"))
+            .env("HOME", self.root.path().join("home"))
+            .env("XDG_CONFIG_HOME", self.root.path().join("home/config"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        command
+    }
+
+    fn loopexec(&self, arguments: &[&str]) -> Command {
+        let mut command = self.command(executable());
+        command.args(arguments);
+        command
+    }
+
+    /// A run that nothing but the cap ends.
+    fn run(&self, iterations: usize) -> Command {
+        let mut command = self.loopexec(&["run", "--quiet", "--exec", "true", "--check", "false"]);
+        command
+            .args(["--no-progress-k", "off", "--same-failure-r", "off"])
+            .args(["--max-iterations", &iterations.to_string()]);
+        command
+    }
+
+    fn iterate(&self, iterations: usize) -> Duration {
+        let start = Instant::now();
+        let status = self.run(iterations).status().unwrap();
+        let took = start.elapsed();
+        assert_eq!(status.code(), Some(12), "the run did not end at its cap");
+        took
+    }
+
+    /// Milliseconds of an iteration in the first and in the last tenth of the only run, by its own stamps.
+    fn tenths(&self) -> (f64, f64) {
+        let receipt = find(self.root.path(), "receipt.jsonl").unwrap();
+        let stamps: Vec<f64> = fs::read_to_string(receipt)
+            .unwrap()
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap())
+            .filter(|line| line["event"]["event"] == "checkpointed")
+            .map(|line| line["event"]["at"]["mono_ms"].as_f64().unwrap())
+            .collect();
+        let (tenth, last) = (stamps.len() / 10, stamps.len() - 1);
+        let each = |from: usize, to: usize| (stamps[to] - stamps[from]) / (to - from) as f64;
+        (each(0, tenth), each(last - tenth, last))
+    }
+
+    fn syncs(&self, iterations: usize) -> usize {
+        let log = self.root.path().join("strace.log");
+        let run = self.run(iterations);
+        let mut traced = self.command("strace");
+        traced
+            .args(["-f", "-e", "trace=fsync,fdatasync,syncfs,sync", "-o"])
+            .arg(&log)
+            .arg(run.get_program())
+            .args(run.get_args());
+        wall(traced);
+        let log = fs::read_to_string(log).unwrap();
+        // The second half of a call that another thread's interrupted has no parenthesis behind its name.
+        let is_call = |line: &&str| line.contains("sync(") || line.contains("syncfs(");
+        log.lines().filter(is_call).count()
+    }
+}
+
+fn executable() -> PathBuf {
+    std::env::var_os("LOOPEXEC_BENCH_EXE").map_or_else(|| env!("CARGO_BIN_EXE_loopexec").into(), PathBuf::from)
+}
+
+/// The high-water mark of a program that is about to say what it found: it writes into a full pipe and waits there.
+fn peak_before_output_kib(mut command: Command) -> u64 {
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    let size = rustix::pipe::fcntl_getpipe_size(&writer).unwrap();
+    writer.write_all(&vec![0; size]).unwrap();
+    command.stdout(writer.try_clone().unwrap()).stderr(writer);
+    let mut child = command.spawn().unwrap();
+    drop(command);
+    let waits_in = format!("/proc/{}/wchan", child.id());
+    let until = Instant::now() + Duration::from_secs(5);
+    while !fs::read_to_string(&waits_in).is_ok_and(|call| call.contains("pipe_write")) && Instant::now() < until {
+        thread::sleep(Duration::from_millis(1));
+    }
+    let peak = high_water_kib(&child);
+    drop(reader);
+    child.wait().unwrap();
+    peak
+}
+
+fn peak_of_run_kib(mut command: Command) -> u64 {
+    let mut child = command.spawn().unwrap();
+    let mut peak = 0;
+    while child.try_wait().unwrap().is_none() {
+        peak = peak.max(high_water_kib(&child));
+        thread::sleep(Duration::from_millis(2));
+    }
+    peak
+}
+
+/// Zero for a process that is gone.
+fn high_water_kib(child: &Child) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|rest| rest.split_whitespace().next()?.parse().ok())
+        .unwrap_or(0)
+}
+
+fn find(below: &Path, name: &str) -> Option<PathBuf> {
+    fs::read_dir(below).unwrap().find_map(|entry| {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            return find(&path, name);
+        }
+        path.ends_with(name).then_some(path)
+    })
+}
+
+fn files_below(root: &Path) -> usize {
+    let paths = fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path());
+    paths
+        .map(|path| if path.is_dir() { files_below(&path) } else { 1 })
+        .sum()
+}
+
+fn wall(mut command: Command) -> Duration {
+    let start = Instant::now();
+    command.status().unwrap();
+    start.elapsed()
+}
+
+/// Milliseconds of one start, over several.
+fn mean(command: impl Fn() -> Command) -> f64 {
+    let whole: Duration = (0..STARTS).map(|_| wall(command())).sum();
+    ms(whole) / f64::from(STARTS)
+}
+
+fn ms(took: Duration) -> f64 {
+    took.as_secs_f64() * 1e3
+}
+
+/// One line: the medians of both, and the median of the ratios of each round.
+fn row(what: &str, measured: &[f64], floor: &[f64], target: f64) {
+    let ratios: Vec<f64> = measured.iter().zip(floor).map(|(one, base)| one / base).collect();
+    let ratio = median(&ratios);
+    let verdict = if ratio > target { "  above" } else { "" };
+    println!(
+        "{what:<44} {:>9.2} {:>9.2} {ratio:>7.2} {:>8}{verdict}",
+        median(measured),
+        median(floor),
+        format!("<= {target:.2}")
+    );
+}
+
+fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted[sorted.len() / 2]
+}
