@@ -117,8 +117,9 @@ impl Writer {
         found: Recovered,
         hold: Hold,
     ) -> Result<(Self, Recovery)> {
-        let recovery = repair(&store, &found)?;
+        // First the notes: a malformed one refuses the journal, and a refusal changes nothing.
         Notes::mend(store.as_ref())?;
+        let recovery = repair(&store, &found)?;
         let active = Active {
             number: found.last.number,
             name: segment::file_name(found.last.number),
