@@ -251,6 +251,11 @@ pub struct Events<'a> {
 }
 
 impl Events<'_> {
+    /// Where the journal ended when the last event was given; before that, its beginning.
+    pub fn head(&self) -> Head {
+        self.pass.end
+    }
+
     fn step(&mut self) -> Result<Option<(u64, Event)>> {
         loop {
             let Some(body) = self.pass.bodies.get(self.body) else {

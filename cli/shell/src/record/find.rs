@@ -43,8 +43,13 @@ pub fn find(workdir: &Path, run_id: Option<&str>) -> Result<Place, RecordError> 
 /// The run whose first event is the youngest. A run that died before its first event counts only when there is no
 /// other.
 pub(crate) fn latest(state: &StateDir) -> Result<Option<RunDir>, PathError> {
+    let mut ids = state.run_ids()?;
+    // A run that has no rival need not be asked when it began.
+    if ids.len() == 1 {
+        return ids.pop().map(|id| state.open_run(id)).transpose();
+    }
     let mut best: Option<((u64, RunId), RunDir)> = None;
-    for id in state.run_ids()? {
+    for id in ids {
         let run = state.open_run(id.clone())?;
         let began = (began_ms(&run), id);
         if best.as_ref().is_none_or(|(known, _)| *known < began) {

@@ -134,7 +134,8 @@ impl Record {
         let reader = Journal::open_read(&run.journal())?;
         let mut fold = Fold::default();
         let mut damage = None;
-        for item in reader.events() {
+        let mut events = reader.events();
+        for item in events.by_ref() {
             match item {
                 Ok((seq, event)) => {
                     fold.add(seq, &event);
@@ -156,7 +157,7 @@ impl Record {
             fold.state = state_before(&run, seq)?;
         }
         let head = match &damage {
-            None => reader.head().map(|head| head.leaf).unwrap_or_default(),
+            None => events.head().leaf,
             Some(_) => Digest::ZERO,
         };
         Ok(Self {
