@@ -77,7 +77,7 @@ fn more(facts: &Facts, halted: &Halted) -> String {
     }
 }
 
-/// How many iterations are still needed if the slope holds (SPEC 4.3.12).
+/// How many iterations are still needed if the slope holds (SPEC 4.3.6).
 fn needed(facts: &Facts) -> u32 {
     let trend = trend(&facts.history, &facts.policy().thresholds, facts.iteration);
     let (Ok(slope), Some(best)) = (u64::try_from(trend.slope_milli), facts.history.best) else {

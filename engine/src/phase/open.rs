@@ -9,7 +9,7 @@ use crate::event::Event;
 use crate::event::halt::HaltReason;
 use crate::event::id::PhaseName;
 use crate::event::iteration::{CheckPurpose, TreePurpose};
-use crate::event::policy::{LoopMode, PinMode, Policy};
+use crate::event::policy::{LoopMode, Metering, PinMode, Policy};
 use crate::facts::{Accepted, Facts};
 use crate::members::{IdSet, Members};
 use crate::progress::History;
@@ -95,6 +95,11 @@ fn unfit(policy: &Policy) -> Option<(HaltReason, &'static str, &'static str)> {
             "no check, no loop: name one with --check",
         ));
     }
+    if policy.money.metering != Metering::Unmetered {
+        // A cap that nobody measures would promise what it cannot hold.
+        let detail = "nothing meters spend in this release: leave metering at unmetered";
+        return Some((HaltReason::WorkspaceInvalid, "configuration_invalid", detail));
+    }
     if policy.bounds.max_iterations == 0 {
         return Some((
             HaltReason::InvariantFailed,
@@ -120,4 +125,21 @@ fn unfit(policy: &Policy) -> Option<(HaltReason, &'static str, &'static str)> {
 /// The sentence of a contract that cannot carry a run, for people who ask before the start.
 pub fn objection(policy: &Policy) -> Option<(HaltReason, alloc::string::String)> {
     unfit(policy).map(|(reason, _, detail)| (reason, detail.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::policy::Command;
+
+    #[test]
+    fn a_cap_that_nobody_measures_is_refused_before_the_start() {
+        let mut policy = Policy::default();
+        policy.oracle.check = Command::shell("make test");
+        assert_eq!(objection(&policy), None);
+        policy.money.metering = Metering::Observed;
+        let (reason, why) = objection(&policy).unwrap();
+        assert_eq!(reason, HaltReason::WorkspaceInvalid);
+        assert!(why.contains("nothing meters spend"), "{why}");
+    }
 }

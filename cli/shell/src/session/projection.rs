@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::paths::{RunDir, StateDir};
 
-/// The profile (SPEC 13.3). Absent facts are null, never left out.
+/// The profile (SPEC 13.5). Absent facts are null, never left out.
 #[derive(Debug, Serialize)]
 pub struct Profile<'a> {
     schema: &'static str,
