@@ -19,6 +19,8 @@ pub(super) fn detect(project: &Project<'_>) -> Option<Detected> {
     if workspace {
         words.push("--workspace");
     }
+    // A failing binary must not hide the tests of the next one: what is not named counts as failing.
+    words.push("--no-fail-fast");
     Some(if nextest {
         Detected::new("nextest", &words, format!("{NEXTEST_CONFIG} configures nextest"))
     } else {

@@ -25,14 +25,14 @@ fn best(files: &[(&str, &str)]) -> String {
 #[test]
 fn rust_projects_are_tested_by_cargo_or_nextest() {
     let package = ("Cargo.toml", "[package]\nname = \"a\"\n");
-    assert_eq!(best(&[package]), "libtest: cargo test");
+    assert_eq!(best(&[package]), "libtest: cargo test --no-fail-fast");
     assert_eq!(
         best(&[("Cargo.toml", "[workspace]\nmembers = []\n")]),
-        "libtest: cargo test --workspace"
+        "libtest: cargo test --workspace --no-fail-fast"
     );
     assert_eq!(
         best(&[package, (".config/nextest.toml", "")]),
-        "nextest: cargo nextest run"
+        "nextest: cargo nextest run --no-fail-fast"
     );
     assert_eq!(best(&[("Cargo.toml", "broken [")]), "");
 }
