@@ -107,6 +107,10 @@ fn verdict(facts: &Facts, halted: &Halted) -> (Verdict, NextStep) {
         R::ExecutionFailure if halted.cause.starts_with("check_") => (Verdict::FixCheck, NextStep::Resume),
         R::ExecutionFailure => (Verdict::FixSubstrate, NextStep::Resume),
         R::InternalError => (Verdict::FixSubstrate, NextStep::Report),
+        // The disk or the directory failed under a sound contract: mended, the run goes on.
+        R::WorkspaceInvalid if halted.cause == "workdir_lost" && facts.t0.is_some() => {
+            (Verdict::FixSubstrate, NextStep::Resume)
+        }
         R::WorkspaceInvalid | R::IsolationUnsatisfiable | R::CredentialScopeInvalid | R::InvariantFailed => {
             (Verdict::FixConfig, NextStep::RunAnew)
         }
@@ -219,6 +223,16 @@ mod tests {
             (check.verdict, agent.verdict),
             (Verdict::FixCheck, Verdict::FixSubstrate)
         );
+    }
+
+    #[test]
+    fn a_workdir_that_failed_under_a_run_is_mended_and_the_run_resumed() {
+        let mut begun = facts();
+        begun.t0 = Some(Digest::ZERO);
+        let advice = advise(&begun, &halted(HaltReason::WorkspaceInvalid, "workdir_lost", false));
+        assert_eq!((advice.verdict, advice.next), (Verdict::FixSubstrate, NextStep::Resume));
+        let never = advise(&facts(), &halted(HaltReason::WorkspaceInvalid, "workdir_lost", false));
+        assert_eq!(never.verdict, Verdict::FixConfig);
     }
 
     #[test]
