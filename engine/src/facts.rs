@@ -10,7 +10,7 @@ use crate::event::iteration::CheckEnded;
 use crate::event::policy::{Bounds, Policy};
 use crate::event::run::{Halted, RunOpened, Suspended};
 use crate::members::{IdSet, Members};
-use crate::progress::{Alarm, History};
+use crate::progress::History;
 
 /// The accepted line: the last tree that the ratchet took.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -94,7 +94,6 @@ pub struct Facts {
     /// What the next attempt is told about the last one.
     pub told: String,
     pub history: History,
-    pub alarm: Option<Alarm>,
     pub violations: u32,
     pub instant_failures: u32,
     pub determinism: Determinism,
@@ -134,7 +133,6 @@ impl Facts {
             last_check: None,
             told: String::new(),
             history: History::default(),
-            alarm: None,
             violations: 0,
             instant_failures: 0,
             determinism: Determinism::default(),

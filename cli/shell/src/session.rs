@@ -10,7 +10,7 @@ mod error;
 mod ledger;
 mod named;
 mod projection;
-mod signals;
+pub(crate) mod signals;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

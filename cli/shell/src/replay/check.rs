@@ -3,20 +3,18 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, Ordering};
-use std::thread;
+use std::sync::atomic::Ordering;
 
-use crossbeam_channel::unbounded;
 use engine::event::iteration::CheckPurpose;
 use engine::event::measurement::CommandRun;
 use engine::{Effect, Observation, Reading, State};
 
 use crate::driver::World as _;
 use crate::paths::{RunId, StateDir};
-use crate::process::{Cancel, Signals, Supervisor, SupervisorOptions};
-use crate::session::RunError;
+use crate::process::{Supervisor, SupervisorOptions};
+use crate::session::{RunError, signals};
 use crate::tree::{Options, Tree};
-use crate::world::{RealWorld, StopRequests};
+use crate::world::RealWorld;
 
 /// What the check is run with.
 #[derive(Clone, Debug)]
@@ -47,11 +45,7 @@ pub fn check_once(copy: &Path, shelf: &Path, state: &State, with: &Surroundings)
         runtime_dir: Some(run.path().to_path_buf()),
     };
     let tree = Tree::open(copy, state_dir.path(), Options::default())?;
-    let stop = stop_requests().map_err(|error| RunError::Io {
-        doing: "watch for signals in",
-        path: shelf.to_path_buf(),
-        error,
-    })?;
+    let stop = signals::watch(copy)?;
     let first = Arc::clone(&stop.first);
     let supervisor = Supervisor::start(&with.exe, options)?;
     let mut world = RealWorld::new(state, run, &with.env, supervisor, stop, tree);
@@ -74,22 +68,4 @@ pub fn check_once(copy: &Path, shelf: &Path, state: &State, with: &Surroundings)
             why: format!("a check was asked for and the world answered {other:?}"),
         }),
     }
-}
-
-/// The first signal asks the check to end, every further one forces it.
-fn stop_requests() -> std::io::Result<StopRequests> {
-    let signals = Signals::install()?;
-    let (sender, cancel) = unbounded();
-    let first = Arc::new(AtomicI32::new(0));
-    let shared = Arc::clone(&first);
-    thread::Builder::new().name("stop-check".to_owned()).spawn(move || {
-        for signal in signals {
-            let earlier = shared.compare_exchange(0, signal.number(), Ordering::SeqCst, Ordering::SeqCst);
-            let request = if earlier.is_ok() { Cancel::Stop } else { Cancel::Force };
-            if sender.send(request).is_err() {
-                break;
-            }
-        }
-    })?;
-    Ok(StopRequests { first, cancel })
 }

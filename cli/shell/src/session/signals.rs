@@ -13,7 +13,7 @@ use crate::process::{Cancel, Signals};
 use crate::world::StopRequests;
 
 /// Starts watching. The thread waits, forwards, and decides nothing.
-pub(super) fn watch(workdir: &Path) -> Result<StopRequests, RunError> {
+pub(crate) fn watch(workdir: &Path) -> Result<StopRequests, RunError> {
     listen().map_err(|error| RunError::Io {
         doing: "watch for signals in",
         path: workdir.to_path_buf(),
