@@ -211,6 +211,37 @@ fn a_supervisor_that_is_killed_halts_the_run_and_leaves_nothing_running() {
     );
 }
 
+/// A container whose first process is not in a session of its own: the session belongs to a process outside, and
+/// inside it is number 0.
+const CONTAINER: [&str; 6] = [
+    "unshare",
+    "--user",
+    "--map-root-user",
+    "--pid",
+    "--fork",
+    "--mount-proc",
+];
+
+#[test]
+fn a_supervisor_that_is_killed_where_the_session_is_outside_the_container_halts_the_run_too() {
+    let probe = std::process::Command::new(CONTAINER[0])
+        .args(&CONTAINER[1..])
+        .arg("true")
+        .output();
+    if !probe.is_ok_and(|probe| probe.status.success()) {
+        println!("skipped: namespaces cannot be made here (no unshare, or not allowed)");
+        return;
+    }
+    let project = Project::new();
+    let args = ["run", "--check", "false", "--exec", "kill -KILL $PPID; sleep 600"];
+    let answer = project.start_under(&CONTAINER, &args).end();
+    assert_eq!(
+        (answer.exit, answer.text("failure_cause")),
+        (Some(40), "supervisor_lost"),
+        "{answer:?}"
+    );
+}
+
 #[test]
 fn a_project_that_was_moved_goes_on_in_its_new_place() {
     let mut scene = Loop::new();

@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use std::{io, thread};
 
-use rustix::process::{Pid, WaitId, WaitIdOptions, getpid, getsid, set_child_subreaper, waitid};
+use rustix::process::{Pid, WaitId, WaitIdOptions, getpid, set_child_subreaper, waitid};
 
 use super::outcome::Survivor;
 use super::survivors::{Household, Sweep};
@@ -44,10 +44,14 @@ pub(super) fn wait_registered(child: &mut Child) -> Option<String> {
 
 /// Ends every orphan.
 pub(super) fn end_orphans(redact: &[Vec<u8>]) -> Vec<Survivor> {
-    let Ok(session) = getsid(None) else { return Vec::new() };
+    // From the table, as the others' are: in a container the session may belong to a process outside, and then it is
+    // shown as 0.
+    let Some(own) = table::find(getpid().as_raw_pid()) else {
+        return Vec::new();
+    };
     let mut orphans = Orphans {
-        own: getpid().as_raw_pid(),
-        session: session.as_raw_pid(),
+        own: own.id.pid,
+        session: own.session,
     };
     let nobody = BTreeSet::new();
     Sweep {
