@@ -1,7 +1,7 @@
 //! Starting the main process of a command, and telling why it did not start.
 
-use std::ffi::OsString;
 use std::env;
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Seek, Write};
 use std::os::unix::process::CommandExt;
