@@ -10,6 +10,7 @@ use crate::event::iteration::CheckEnded;
 use crate::event::policy::{Bounds, Policy};
 use crate::event::run::{Halted, RunOpened, Suspended};
 use crate::members::{IdSet, Members};
+use crate::phase::{CheckVerdict, Revisit};
 use crate::progress::History;
 
 /// The accepted line: the last tree that the ratchet took.
@@ -17,6 +18,10 @@ use crate::progress::History;
 pub struct Accepted {
     pub iteration: u32,
     pub tree: Digest,
+    /// What its check left in the workdir: the tree and what the check wrote beside it.
+    pub left: Digest,
+    /// What the check said of it; nothing before the first check of a run without a baseline.
+    pub verdict: Option<CheckVerdict>,
     pub passing: IdSet,
     pub failing: IdSet,
     pub statuses: Members,
@@ -105,6 +110,8 @@ pub struct Facts {
     pub revalidate: bool,
     /// What it saw there, when that forbids going on.
     pub drift: Option<(HaltReason, String)>,
+    /// What a resumed run owes the accepted tree before it works.
+    pub revisit: Revisit,
     /// Times the run came back to life.
     pub resumes: u32,
 }
@@ -142,6 +149,7 @@ impl Facts {
             halted: None,
             revalidate: false,
             drift: None,
+            revisit: Revisit::default(),
             resumes: 0,
         }
     }

@@ -2,7 +2,6 @@
 //! the rooms.
 
 mod answers;
-mod drift;
 mod ledgers;
 
 use alloc::string::String;
@@ -14,8 +13,7 @@ use crate::event::id::Stamp;
 use crate::event::iteration::{CheckBegan, ExecuteBegan, RestoreBegan, TreePurpose};
 use crate::event::run::{Halted, InterruptCause, Interrupted, Resumed, RunOpened, SuspendCause, Suspended};
 use crate::facts::Facts;
-use crate::phase::{Illegal, Phase, closed, open};
-use drift::drift;
+use crate::phase::{Illegal, Phase, closed, drift, open, revisit};
 use ledgers::{ledger, stamp};
 
 /// The fold of a journal's events.
@@ -89,7 +87,7 @@ impl State {
                 base,
             });
         }
-        self.phase.next(&self.facts)
+        revisit::next(&self.facts, &self.phase).unwrap_or_else(|| self.phase.next(&self.facts))
     }
 
     /// The fact that an effect is about to happen, for effects that the world could notice.
@@ -125,7 +123,7 @@ impl State {
 
     /// The fact that a begun effect has no end, after a crash. `None` when nothing is unanswered.
     pub fn recover(&self, at: Stamp) -> Option<Event> {
-        let attempt = self.phase.awaiting()?;
+        let attempt = self.facts.revisit.awaiting().or_else(|| self.phase.awaiting())?;
         let (iteration, phase) = (self.facts.iteration, self.phase.name());
         Some(
             Interrupted {
@@ -175,6 +173,7 @@ impl State {
         at_hand(&facts, &phase, event)?;
         let walked = facts.tree;
         stamp(&mut facts, event);
+        facts.revisit.note(event);
         #[expect(
             clippy::wildcard_enum_match_arm,
             reason = "every other fact goes to the room, which judges it"
@@ -214,14 +213,23 @@ impl State {
                 phase
             }
             // A governor may have been stopped with a command under way: the next life answers that first.
-            Event::Interrupted(_) if facts.suspended.is_some() => phase.apply(&mut facts, event)?,
+            Event::Interrupted(_) if facts.suspended.is_some() => under_way(&mut facts, phase, event)?,
             _ if ledger(&mut facts, event) => phase,
             _ => {
                 open_only(&phase, event, &facts)?;
-                phase.apply(&mut facts, event)?
+                under_way(&mut facts, phase, event)?
             }
         };
         Ok(Self { facts, phase })
+    }
+}
+
+/// What stands before the turn takes its own facts; every other one goes to the room.
+fn under_way(facts: &mut Facts, phase: Phase, event: &Event) -> Result<Phase, Illegal> {
+    if revisit::apply(facts, &phase, event)? {
+        Ok(phase)
+    } else {
+        phase.apply(facts, event)
     }
 }
 

@@ -127,10 +127,27 @@ struct Reader {
     walked: String,
     checked: u64,
     drifted: bool,
+    /// Lives so far; the one whose check judged the turn at hand; whether this one has worked.
+    life: u64,
+    judged_in: u64,
+    has_worked: bool,
+    /// Checks of the accepted tree in this iteration, over all lives.
+    revisits: u64,
     members: BTreeMap<String, String>,
     accepted: Option<(String, BTreeSet<String>)>,
+    line: Line,
     violations: u64,
     turn: Turn,
+}
+
+/// How the accepted tree was judged, and in which life last.
+#[derive(Default)]
+struct Line {
+    /// The tree behind its check: what the check wrote is in it.
+    left: String,
+    exit: Value,
+    members_digest: String,
+    life: u64,
 }
 
 /// What is known of the iteration under way.
@@ -226,6 +243,11 @@ impl Reader {
     fn resumed(&mut self) -> Judgement {
         self.suspended = false;
         self.look_again = self.surface;
+        self.life += 1;
+        self.has_worked = false;
+        if let Some(room) = self.room.strip_suffix(":revisited") {
+            self.room = room.into();
+        }
         if self.halted.is_empty() {
             return Ok(());
         }
@@ -256,6 +278,11 @@ impl Reader {
         let running = std::mem::take(&mut self.running);
         match running.as_str() {
             "exec" => self.enter("exec:walk"),
+            // The next life looks before it asks again.
+            "revisit" => {
+                self.attempt = 1;
+                Ok(())
+            }
             // Asked again, or completed.
             _ => {
                 self.attempt += 1;

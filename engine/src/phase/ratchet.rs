@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 
 use super::check::Check;
 use super::progress::Progress;
-use super::{Illegal, Judged, Objection, Phase, Resample, Room, halt};
+use super::{CheckVerdict, Illegal, Judged, Objection, Phase, Resample, Room, halt};
 use crate::effect::{Effect, Next};
 use crate::event::Event;
 use crate::event::halt::HaltReason;
@@ -167,10 +167,13 @@ impl Ratchet {
         facts.accepted = Some(Rc::new(Accepted {
             iteration: accepted.iteration,
             tree: accepted.tree,
+            left: facts.tree,
+            verdict: Some(CheckVerdict::of(&self.judged.check)),
             passing: self.judged.passing.clone(),
             failing: self.judged.failing.clone(),
             statuses: remembered(facts),
         }));
+        facts.revisit.accepted();
         facts.told = String::new();
         Phase::Progress(Progress::new(self.judged, false, self.rechecked))
     }
@@ -248,11 +251,11 @@ impl Room for Ratchet {
             // The disagreement of a flaky check must not cost the agent its work.
             (Stage::Decide, Event::CheckBegan(_)) if !self.rechecked => {
                 let mut sample = Resample::new(CheckPurpose::Recheck);
-                sample.apply(facts, &self.judged.check, event)?;
+                sample.apply(facts, CheckVerdict::of(&self.judged.check), event)?;
                 self.stage = Stage::Recheck(sample);
             }
             (Stage::Recheck(sample), _) if !sample.agreed() => {
-                sample.apply(facts, &self.judged.check, event)?;
+                sample.apply(facts, CheckVerdict::of(&self.judged.check), event)?;
                 self.rechecked |= sample.agreed();
                 if sample.agreed() {
                     self.stage = Stage::Decide;

@@ -52,9 +52,7 @@ impl Reader {
                     self.attempt = self.checked + 1;
                     return self.enter(if self.iteration == 0 { "open" } else { "check" });
                 } else {
-                    let plain =
-                        self.policy["guards"]["surface"] == "frozen" && list(&self.policy["guards"], "off").is_empty();
-                    self.drifted = plain && !list(seen, "surface").is_empty();
+                    self.drifted = self.drifts(seen);
                 }
                 Ok(())
             }
@@ -70,6 +68,12 @@ impl Reader {
                 }
                 self.enter("guards")
             }
+            ("after_check", "context:revisited" | "exec:ask:revisited") => {
+                self.drifted = self.drifts(seen);
+                self.line.left = tree;
+                let back = self.room.replace(":revisited", "");
+                self.enter(&back)
+            }
             ("after_check", "confirmation:walk") => self.enter("confirmation:guards"),
             ("after_restore", "restore:walk") => {
                 self.turn.restored = true;
@@ -79,14 +83,35 @@ impl Reader {
         }
     }
 
+    fn drifts(&self, seen: &Value) -> bool {
+        let plain = self.policy["guards"]["surface"] == "frozen" && list(&self.policy["guards"], "off").is_empty();
+        plain && !list(seen, "surface").is_empty()
+    }
+
+    /// t0 was measured, an agent is about to work for the first time in this life, the accepted tree is
+    /// in place, and no check of this life has judged it.
+    fn must_revisit(&self) -> bool {
+        let measured = self.policy["oracle"]["baseline"] == true;
+        let agent = !list(&self.policy["exec"], "words").is_empty();
+        let before_work = self.room == "context" || self.room == "exec:ask" && self.attempt == 1;
+        let accepted = self.accepted.as_ref().map_or("", |(tree, _)| tree);
+        let in_place = self.walked == accepted || self.walked == self.line.left;
+        measured && agent && before_work && !self.has_worked && self.line.life < self.life && in_place
+    }
+
     pub(super) fn context_built(&mut self, event: &Value) -> Judgement {
         must(self.room == "context" && !self.look_again, "a context opens a turn")?;
+        must(
+            !self.must_revisit(),
+            "a resumed run checks the accepted tree before it works",
+        )?;
         must(
             number(event, "iteration") == self.iteration + 1,
             "iterations are numbered without a hole",
         )?;
         must(self.iteration < self.max_iterations, "no turn begins beyond the cap")?;
         self.iteration += 1;
+        self.revisits = 0;
         self.attempt = 1;
         self.turn = Turn {
             failed: !text(event, "error").is_empty(),
@@ -110,7 +135,22 @@ impl Reader {
                     !self.look_again || self.attempt > 1,
                     "a resumed run looks before it works",
                 )?;
+                must(
+                    !self.must_revisit(),
+                    "a resumed run checks the accepted tree before it works",
+                )?;
+                self.has_worked = true;
                 "exec"
+            }
+            ("check_began", "context" | "exec:ask") if purpose == "resume" => {
+                must(!self.look_again, "a resumed run looks before it checks")?;
+                must(
+                    self.must_revisit(),
+                    "the accepted tree is checked once in a later life, and before the work",
+                )?;
+                self.revisits += 1;
+                self.attempt = self.revisits;
+                "revisit"
             }
             ("check_began", "check") if !sampling => {
                 must(
@@ -218,7 +258,11 @@ impl Reader {
     }
 
     pub(super) fn check_ended(&mut self, event: &Value) -> Judgement {
-        let what = if self.running == "sample" { "sample" } else { "check" };
+        let what = match self.running.as_str() {
+            "sample" => "sample",
+            "revisit" => "revisit",
+            _ => "check",
+        };
         self.end(what, event)?;
         must(
             text(event, "purpose") == self.purpose,
@@ -238,8 +282,12 @@ impl Reader {
             "the changes add up to the members",
         )?;
         let run = &event["run"];
+        if what == "revisit" {
+            // Attempts of the work are counted by themselves.
+            self.attempt = 1;
+        }
         if text(run, "stop") == "cancelled" {
-            self.attempt += 1;
+            self.attempt += u64::from(what != "revisit");
             return Ok(());
         }
         let verdict = self.has_verdict(run);
@@ -248,12 +296,21 @@ impl Reader {
         let digest = text(seen, "members_digest").to_string();
         if what == "check" {
             self.checked = self.attempt;
+            self.judged_in = self.life;
             self.turn.green = verdict && exit == self.policy["oracle"]["success_exit"];
             (self.turn.exit, self.turn.members_digest) = (exit, digest);
             return self.enter(if verdict { "check:walk" } else { "failed" });
         }
         if !verdict {
             return self.enter("failed");
+        }
+        if what == "revisit" {
+            if exit != self.line.exit || digest != self.line.members_digest {
+                return self.enter("flaky");
+            }
+            self.line.life = self.life;
+            let room = format!("{}:revisited", self.room);
+            return self.enter(&room);
         }
         if exit != self.turn.exit || digest != self.turn.members_digest {
             return self.enter("flaky");

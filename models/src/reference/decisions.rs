@@ -69,6 +69,12 @@ impl Reader {
             "the passing set is counted right",
         )?;
         self.accepted = Some((self.turn.tree.clone(), passing));
+        self.line = super::Line {
+            left: self.walked.clone(),
+            exit: self.turn.exit.clone(),
+            members_digest: self.turn.members_digest.clone(),
+            life: self.judged_in,
+        };
         self.enter("progress")
     }
 

@@ -9,6 +9,7 @@ mod endings;
 mod guards;
 mod lives;
 mod ratchet;
+mod revisits;
 
 use engine::event::halt::HaltReason;
 use engine::event::policy::{Command, Policy};

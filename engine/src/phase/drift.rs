@@ -1,4 +1,4 @@
-//! What a resumed run finds on the watched surface before it goes on.
+//! What a resumed run finds on the watched surface before it goes on (SPEC 3.5.4).
 
 use alloc::string::String;
 
@@ -9,7 +9,7 @@ use crate::guard;
 
 /// The watched path that differs from t0, if any, before a resumed run goes on. What the contract lets
 /// the agent change, or leaves unguarded, is no drift.
-pub(super) fn drift(seen: &TreeSeen, policy: &GuardPolicy) -> Option<(HaltReason, String)> {
+pub(crate) fn drift(seen: &TreeSeen, policy: &GuardPolicy) -> Option<(HaltReason, String)> {
     let owner = |change: &SurfaceChange| match change.class {
         SurfaceClass::Blocked => &guard::blocked_paths::GUARD,
         SurfaceClass::Protected => &guard::protected_manifest::GUARD,
