@@ -296,5 +296,5 @@ fn halt(facts: &mut Facts, phase: Phase, event: &Event, halted: &Halted) -> Resu
         }
     }
     facts.halted = Some(halted.clone());
-    Ok(Phase::Closed(closed::Closed { reason: halted.reason }))
+    Ok(Phase::Closed(closed::Closed::new(halted.reason, phase)))
 }

@@ -131,7 +131,7 @@ impl Reader {
         self.enter(if text(event, "error").is_empty() {
             "restore:walk"
         } else {
-            "failed"
+            "restore:failed"
         })
     }
 
@@ -196,6 +196,7 @@ impl Reader {
             ("check", "budget_exceeded") => self.turn.out_of_time,
             ("check", "execution_failure") => self.iteration > 0 && !self.turn.asked && !self.turn.out_of_time,
             ("failed", "execution_failure" | "budget_exceeded") => true,
+            ("restore:failed", "execution_failure") => true,
             ("flaky", "check_flaky") => true,
             ("decide" | "objected", "objective_unverified") => {
                 let unverified = self.turn.green && !self.turn.clean || cause == "failures_cmd";

@@ -2,10 +2,11 @@
 
 use engine::event::Event;
 use engine::event::halt::HaltReason as R;
-use engine::event::iteration::CheckPurpose;
+use engine::event::iteration::{CheckPurpose, TreePurpose};
 use engine::event::measurement::StopCause;
-use models::act::{Edit, Look};
+use models::act::{Edit, Look, Repair, Walk};
 use models::drive::{Ended, Point, Run};
+use models::project::Tree;
 use models::script::{Script, reason};
 
 use super::{RED, ends, go_on, policy, project, told};
@@ -207,4 +208,63 @@ fn nothing_is_checked_without_a_measured_start_an_agent_or_room_for_a_turn() {
         go_on(&mut run, &mut script);
         assert_eq!(resume_checks(&run), 0);
     }
+}
+
+#[test]
+fn a_restore_that_failed_is_finished_before_anything_else() {
+    let mut script = Script {
+        repairs: vec![Repair::Fails],
+        ..Script::edits(&[
+            Edit::Trade {
+                fix: 2,
+                breaks: 0,
+                salt: 1,
+            },
+            Edit::Fix(2),
+        ])
+    };
+    let mut run = Run::new(policy(|_| {}), project(3));
+    assert_eq!(run.live(&mut script).unwrap(), Ended::Halted(R::ExecutionFailure));
+    let left = run.world.tree;
+    go_on(&mut run, &mut script);
+    told(
+        &run,
+        &format!(
+            "{RED}
+             1 context exec#1 ->0 walk:after_exec iteration#1 ->1 walk:after_check guards recheck#1 ->1 reject:regressed restore#1 ->failed
+             halt execution_failure restoration_failed
+             resume restore#2 ->ok walk:after_restore progress checkpoint walk:resume resume#1 ->1 walk:after_check
+             2 context exec#1 ->0 {GREEN}"
+        ),
+    );
+    assert_ne!(left, Tree::passing(3), "the first restore stopped half-way");
+    let accepted_before_work = run.journal.iter().any(|event| {
+        matches!(event, Event::TreeObserved(seen) if seen.purpose == TreePurpose::AfterRestore && Tree::of(seen.seen.tree) == Some(Tree::passing(3)))
+    });
+    assert!(accepted_before_work);
+}
+
+#[test]
+fn a_workdir_that_was_lost_behind_a_restore_is_restored_again() {
+    // The fourth walk looks at what the restore left.
+    let lost = [Walk::Fine, Walk::Fine, Walk::Fine, Walk::Fine, Walk::Lost];
+    let mut script = Script {
+        walks: lost.to_vec(),
+        ..Script::edits(&[Edit::Break(0), Edit::Fix(2)])
+    };
+    let mut run = Run::new(policy(|_| {}), project(3));
+    assert_eq!(run.live(&mut script).unwrap(), Ended::Halted(R::WorkspaceInvalid));
+    // Whatever was mounted in its place.
+    run.world.tree = Tree::passing(1);
+    go_on(&mut run, &mut script);
+    told(
+        &run,
+        &format!(
+            "{RED}
+             1 context exec#1 ->0 walk:after_exec iteration#1 ->1 walk:after_check guards recheck#1 ->1 reject:regressed restore#1 ->ok
+             halt workspace_invalid workdir_lost
+             resume restore#2 ->ok walk:after_restore progress checkpoint walk:resume resume#1 ->1 walk:after_check
+             2 context exec#1 ->0 {GREEN}"
+        ),
+    );
 }
