@@ -79,6 +79,9 @@ impl State {
         if let Some((reason, detail)) = self.facts.drift.as_ref().filter(|_| self.phase.before_work()) {
             return crate::phase::halt(&self.facts, *reason, "surface_drift", detail);
         }
+        if let Some(next) = revisit::next(&self.facts, &self.phase) {
+            return next;
+        }
         if self.facts.revalidate && (self.phase.before_work() || self.phase.before_check(&self.facts)) {
             let (iteration, base) = (self.facts.iteration, self.facts.surface);
             return Next::Perform(Effect::ObserveTree {
@@ -87,7 +90,7 @@ impl State {
                 base,
             });
         }
-        revisit::next(&self.facts, &self.phase).unwrap_or_else(|| self.phase.next(&self.facts))
+        self.phase.next(&self.facts)
     }
 
     /// The fact that an effect is about to happen, for effects that the world could notice.

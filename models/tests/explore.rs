@@ -246,7 +246,7 @@ fn every_run_of_the_small_worlds_holds_every_property_and_their_number_is_known(
         ("cheating from nothing", 26_071),
         ("hiding", 49_005),
         ("lying", 34_428),
-        ("failing", 14_448),
+        ("failing", 14_441),
         ("patient", 1_034),
         ("unread", 37_778),
         ("indebted", 930),

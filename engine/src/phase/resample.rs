@@ -72,6 +72,11 @@ impl Resample {
         matches!(self.stage, Stage::Agreed(_))
     }
 
+    /// It ended without agreement: only a halt is left to record, in this life or in the next.
+    pub(crate) fn failed(&self) -> bool {
+        matches!(self.stage, Stage::Disagreed(_) | Stage::Failed(_))
+    }
+
     /// The confirming run of a green check, once it agreed.
     pub(crate) fn confirmation(&self) -> Option<&alloc::rc::Rc<CheckEnded>> {
         match &self.stage {

@@ -47,7 +47,8 @@ impl Revisit {
             Event::Resumed(_) => {
                 self.owed = true;
                 self.measured = false;
-                self.sample = None;
+                // A death between a disagreement and its halt takes nothing back.
+                self.sample = self.sample.take().filter(Resample::failed);
             }
             Event::ExecuteBegan(_) => self.owed = false,
             Event::Halted(_) => self.sample = None,

@@ -268,3 +268,23 @@ fn a_workdir_that_was_lost_behind_a_restore_is_restored_again() {
         ),
     );
 }
+
+#[test]
+fn a_death_between_a_disagreement_and_its_halt_takes_nothing_back() {
+    let (mut run, script) = stopped_at_t0(&[Edit::Fix(2)], Look::Flip(0));
+    let mut script = script.crash(Point::BeforeRecord, "check_ended");
+    assert_eq!(run.live(&mut script).unwrap(), Ended::Crashed);
+    // Another tree would otherwise leave nothing to compare.
+    run.world.tree.salt = 7;
+    go_on(&mut run, &mut script);
+    told(
+        &run,
+        &format!(
+            "{RED}
+             suspend
+             resume walk:resume resume#1 ->1
+             resume
+             halt check_flaky resume"
+        ),
+    );
+}
