@@ -45,9 +45,24 @@ pub struct Spend {
     /// Reserved and not settled.
     pub reserved_microusd: u64,
     booked: Rc<alloc::collections::BTreeSet<String>>,
+    pending: Rc<alloc::collections::BTreeSet<String>>,
 }
 
 impl Spend {
+    /// Sets a call's maximum aside once; a repeat of a pending or settled id changes nothing.
+    pub(crate) fn reserve(&mut self, id: &str, max_microusd: u64) {
+        if !self.booked.contains(id) && !self.pending.contains(id) {
+            Rc::make_mut(&mut self.pending).insert(id.to_string());
+            self.reserved_microusd = self.reserved_microusd.saturating_add(max_microusd);
+        }
+    }
+
+    /// The reservation is closed: what was used takes the place of the maxima.
+    pub(crate) fn close(&mut self) {
+        self.reserved_microusd = 0;
+        self.pending = Rc::default();
+    }
+
     /// Books a call once; a repeat of the same id changes nothing.
     pub(crate) fn book(&mut self, id: &str) -> bool {
         !self.booked.contains(id) && Rc::make_mut(&mut self.booked).insert(id.to_string())
@@ -204,6 +219,19 @@ impl Facts {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_call_is_set_aside_once_until_it_is_settled() {
+        let mut spend = Spend::default();
+        spend.reserve("r/1/exec/a", 40);
+        spend.reserve("r/1/exec/a", 40);
+        spend.reserve("r/1/exec/b", 2);
+        assert_eq!(spend.reserved_microusd, 42);
+        spend.close();
+        spend.book("r/1/exec/a");
+        spend.reserve("r/1/exec/a", 40);
+        assert_eq!(spend.reserved_microusd, 0);
+    }
 
     #[test]
     fn a_call_is_booked_once() {

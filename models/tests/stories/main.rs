@@ -8,6 +8,7 @@ mod commands;
 mod endings;
 mod guards;
 mod lives;
+mod money;
 mod ratchet;
 mod revisits;
 
