@@ -147,29 +147,28 @@ fn why(facts: &Facts, halted: &Halted, verdict: Verdict) -> String {
         },
         Verdict::Done | Verdict::FixConfig => String::new(),
     };
-    for more in [tail.as_str(), remedy(facts, halted)] {
-        if !more.is_empty() {
-            why.push(' ');
-            why.push_str(more);
-        }
+    let more = remedy(facts, halted).map_or(tail, ToString::to_string);
+    if !more.is_empty() {
+        why.push(' ');
+        why.push_str(&more);
     }
     why
 }
 
-/// What a person can do about this very cause, where the reason alone does not say it.
-fn remedy(facts: &Facts, halted: &Halted) -> &'static str {
+/// What a person can do about this very cause, where its reason alone does not say it.
+fn remedy(facts: &Facts, halted: &Halted) -> Option<&'static str> {
     let shows_red = || facts.members.iter().any(|(_, status)| status.fails());
     match (halted.reason, halted.cause.as_str()) {
-        (_, "protected_manifest" | "blocked_paths" | "determinant_files" | "surface_drift") => {
-            "If the work is meant to change that file, exempt it in a new run with --allow PATH."
-        }
-        (HaltReason::CheckInadequate, "artefact_consistency") if shows_red() => {
-            "Its exit status has to be that of the runner: take off what hides it, or keep a pipe with --pipefail."
-        }
+        (_, "protected_manifest" | "blocked_paths" | "determinant_files" | "surface_drift") => Some(
+            "A person should look; a file that the work is meant to change is exempted in a new run with --allow PATH.",
+        ),
+        (HaltReason::CheckInadequate, "artefact_consistency") if shows_red() => Some(
+            "Its exit status has to be that of the runner: take off what hides it, or keep a pipe with --pipefail.",
+        ),
         (HaltReason::CheckFlaky, "resume") => {
-            "If something outside of the tree changed since the life before, put it back and resume."
+            Some("If something outside of the tree changed since the life before, put it back and resume.")
         }
-        _ => "",
+        _ => None,
     }
 }
 
