@@ -168,15 +168,28 @@ fn another_tree_than_the_accepted_one_is_part_of_the_next_candidate() {
 
 #[test]
 fn what_a_check_writes_beside_the_accepted_tree_does_not_hide_it() {
-    let mut script = Script::edits(&[Edit::Fix(1), Edit::Fix(2)]).looks(&[Look::Honest, Look::WritesArtefact]);
-    script.stops = vec!["checkpointed", "candidate_accepted"];
+    // Written by the check of the turn, and once more by the check of the third life.
+    let looks = [Look::Honest, Look::Honest, Look::WritesArtefact, Look::WritesArtefact];
+    let mut script = Script::edits(&[Edit::Fix(1), Edit::Fix(2)]).looks(&looks);
+    script.stops = vec!["checkpointed", "checkpointed", "context_built"];
     let mut run = Run::new(policy(|_| {}), project(1));
-    // The first stop is behind t0, the second behind the turn whose check wrote something.
-    assert_eq!(run.live(&mut script).unwrap(), Ended::Suspended);
-    assert_eq!(run.live(&mut script).unwrap(), Ended::Suspended);
-    let before = resume_checks(&run);
+    for checks in 0..3 {
+        assert_eq!(run.live(&mut script).unwrap(), Ended::Suspended);
+        assert_eq!(resume_checks(&run), checks);
+    }
     go_on(&mut run, &mut script);
-    assert_eq!(resume_checks(&run), before + 1);
+    assert_eq!(resume_checks(&run), 3);
+}
+
+#[test]
+fn a_life_that_has_worked_owes_nothing_any_more() {
+    let (mut run, mut script) = stopped_at_t0(&[Edit::Break(0), Edit::Fix(2)], Look::Honest);
+    run.world.tree.salt = 7;
+    go_on(&mut run, &mut script);
+    let restored = run.journal.iter().any(|event| event.name() == "restore_ended");
+    assert!(restored, "the accepted tree never came back");
+    assert_eq!(reason(&run.journal), Some(R::SuccessConditionMet));
+    assert_eq!(resume_checks(&run), 0);
 }
 
 #[test]
