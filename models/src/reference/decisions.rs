@@ -188,6 +188,7 @@ impl Reader {
         match (self.room.as_str(), reason) {
             ("end", "success_condition_met") => self.converged(),
             ("end", reason) => !self.converged() && self.turn.verdict == reason,
+            ("open", "execution_failure") => matches!(cause, "check_not_found" | "exec_not_found"),
             ("open", reason) => matches!(reason, "workspace_invalid" | "invariant_failed" | "check_inadequate"),
             ("context", "max_iterations_reached") => self.iteration >= self.max_iterations,
             ("context", "budget_exceeded") => true,

@@ -1,0 +1,140 @@
+//! Many seeds.
+//!
+//! `SIMULATE_BASE` fixes where the fresh seeds begin, `SIMULATE_SEEDS` how many of them there are.
+
+use std::collections::BTreeMap;
+use std::hash::{BuildHasher, RandomState};
+use std::ops::Range;
+
+use crate::run::{Asked, Kept, Simulated, simulate_as};
+
+const FIXED: u64 = 200_000;
+const FRESH: u64 = 100_000;
+
+#[derive(Default)]
+struct Tally {
+    reasons: BTreeMap<&'static str, u32>,
+    runs: u32,
+    lives: u32,
+    betrayed: u32,
+    events: usize,
+}
+
+impl Tally {
+    fn take(&mut self, simulated: &Simulated) {
+        let reason = simulated.reason.map_or("none", |reason| reason.label());
+        *self.reasons.entry(reason).or_default() += 1;
+        self.runs += 1;
+        self.lives += simulated.lives;
+        self.betrayed += u32::from(simulated.betrayed);
+        self.events += simulated.journal.len();
+    }
+
+    fn add(&mut self, part: Self) {
+        for (reason, count) in part.reasons {
+            *self.reasons.entry(reason).or_default() += count;
+        }
+        self.runs += part.runs;
+        self.lives += part.lives;
+        self.betrayed += part.betrayed;
+        self.events += part.events;
+    }
+}
+
+/// One seed in four is a liveness seed, one in 32 has a disk, one in 256 a lying one.
+fn how(seed: u64) -> (Kept, Asked) {
+    let kept = match seed % 256 {
+        128 => Kept::LyingDisk,
+        n if n % 32 == 0 => Kept::Disk,
+        _ => Kept::Memory,
+    };
+    let asked = match (seed / 256 + seed) % 4 {
+        3 if kept != Kept::LyingDisk => Asked::Liveness,
+        _ => Asked::Safety,
+    };
+    (kept, asked)
+}
+
+fn tally(seeds: Range<u64>, how: fn(u64) -> (Kept, Asked)) -> Tally {
+    let mut tally = Tally::default();
+    for seed in seeds {
+        let (kept, asked) = how(seed);
+        match simulate_as(seed, kept, asked) {
+            Ok(simulated) => tally.take(&simulated),
+            Err(fault) => panic!("seed {seed} ({kept:?}, {asked:?}): {fault}"),
+        }
+    }
+    tally
+}
+
+/// On two threads; a run knows nothing of them.
+fn sweep(seeds: &Range<u64>, how: fn(u64) -> (Kept, Asked)) -> Tally {
+    let half = seeds.start + (seeds.end - seeds.start) / 2;
+    let mut total = Tally::default();
+    std::thread::scope(|scope| {
+        let halves = [seeds.start..half, half..seeds.end].map(|seeds| scope.spawn(move || tally(seeds, how)));
+        for part in halves.map(|half| half.join().unwrap_or_else(|why| std::panic::resume_unwind(why))) {
+            total.add(part);
+        }
+    });
+    println!(
+        "seeds {seeds:?}: {} runs, {} lives, {} events, {} betrayed, {:?}",
+        total.runs, total.lives, total.events, total.betrayed, total.reasons
+    );
+    total
+}
+
+#[test]
+fn the_fixed_seeds_hold_and_reach_every_common_end() {
+    let total = sweep(&(0..FIXED), how);
+    for reason in [
+        "success_condition_met",
+        "blocked_path_modified",
+        "check_flaky",
+        "max_iterations_reached",
+        "no_progress_detected",
+        "execution_failure",
+        "human_required",
+        "objective_unverified",
+        "metric_integrity_violation",
+        "budget_exceeded",
+        "workspace_invalid",
+    ] {
+        let reached = total.reasons.get(reason).copied().unwrap_or_default();
+        assert!(
+            u64::from(reached) > FIXED / 1_000,
+            "{reason} is rare: {:?}",
+            total.reasons
+        );
+    }
+    assert!(
+        total.lives > total.runs * 3 / 2,
+        "governors die often enough: {} lives",
+        total.lives
+    );
+    assert!(total.betrayed > 0, "a lying disk is noticed");
+}
+
+#[test]
+fn fresh_seeds_hold() {
+    let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
+    let base = number("SIMULATE_BASE").unwrap_or_else(|| RandomState::new().hash_one(0) >> 1);
+    println!("SIMULATE_BASE={base} repeats the fresh seeds");
+    let seeds = number("SIMULATE_SEEDS").unwrap_or(FRESH);
+    sweep(&(base..base + seeds), how);
+}
+
+#[test]
+fn a_seed_is_one_run() {
+    for seed in 0..200 {
+        let (kept, asked) = how(seed);
+        let twice = [(); 2].map(|()| simulate_as(seed, kept, asked).unwrap().journal);
+        assert_eq!(twice[0], twice[1], "seed {seed}");
+    }
+}
+
+#[test]
+fn a_lying_disk_is_noticed_by_whoever_remembers_the_head() {
+    let total = sweep(&(0..300), |_| (Kept::LyingDisk, Asked::Safety));
+    assert!(total.betrayed > 30, "{} of {}", total.betrayed, total.runs);
+}
