@@ -165,8 +165,10 @@ impl Reader {
 
     pub(super) fn halt(&mut self, event: &Value) -> Judgement {
         let (reason, cause) = (text(event, "reason"), text(event, "cause"));
-        if !matches!(cause, "workdir_lost" | "foreign_answer") {
+        if cause != "foreign_answer" {
             must(self.running.is_empty(), "what was begun is ended before a halt")?;
+        }
+        if !matches!(cause, "workdir_lost" | "foreign_answer") {
             must(
                 self.may_halt(reason, cause),
                 &format!("nothing in {} calls for {reason}", self.room),

@@ -165,8 +165,11 @@ impl Disk {
         events.collect::<Result<_, _>>().map_err(broken)
     }
 
-    /// At the end the journal is intact and holds exactly these events.
+    /// At the end the journal is intact and holds exactly these events. A lying disk may have lost what nobody reads.
     pub(crate) fn holds(&self, events: &[Event]) -> Result<(), String> {
+        if self.lies {
+            return Ok(());
+        }
         let files = MemoryStore::of(self.store.files());
         let verdict = journal::verify(&files, &VerifyOptions::default(), None).map_err(|error| error.to_string())?;
         if let Some(defect) = verdict.defect {

@@ -141,7 +141,11 @@ impl Life {
         if let Event::TreeObserved(walk) = event {
             self.blind |= walk.seen.git.state == GitState::Unavailable;
         }
-        self.blind &= !matches!(event, Event::ContextBuilt(_));
+        if matches!(event, Event::ContextBuilt(_)) {
+            self.blind = false;
+            // What a turn leaves running is an objection to that turn.
+            self.world.ghosts.stray = false;
+        }
         let telling = match event {
             // A red tree goes on without the guards of the repository (SPEC 5.1.2).
             Event::CandidateAccepted(_) => !self.blind,

@@ -135,8 +135,7 @@ fn judged(life: &Life) -> Result<(), String> {
     }
     engine::rederive(events).map_err(|divergence| divergence.to_string())?;
     reference::accept(&told(events)).map_err(|refusal| format!("the second opinion: {refusal}"))?;
-    let intact = life.memory.disk().filter(|_| !life.memory.was_betrayed());
-    intact.map_or(Ok(()), |disk| disk.holds(events))
+    life.memory.disk().map_or(Ok(()), |disk| disk.holds(events))
 }
 
 /// Events as the second opinion reads them.
