@@ -38,6 +38,11 @@ impl Memory {
         &self.events
     }
 
+    /// What a new governor may count on.
+    pub(crate) fn durable(&self) -> &[Event] {
+        &self.events[..self.durable]
+    }
+
     pub(crate) fn disk(&self) -> Option<&Disk> {
         self.disk.as_ref()
     }

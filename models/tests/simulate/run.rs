@@ -35,6 +35,15 @@ pub(crate) enum Asked {
     Liveness,
 }
 
+/// How a seed is run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct How {
+    pub(crate) kept: Kept,
+    pub(crate) asked: Asked,
+    /// The second opinion reads the journal too.
+    pub(crate) opinion: bool,
+}
+
 /// How a run went.
 #[derive(Debug)]
 pub(crate) struct Simulated {
@@ -67,11 +76,14 @@ const FACTS_OF_A_TURN_MAX: usize = 60;
 
 /// The run of a seed, kept in memory.
 pub(crate) fn simulate(seed: u64) -> Result<Simulated, Fault> {
-    simulate_as(seed, Kept::Memory, Asked::Safety)
+    let (kept, asked) = (Kept::Memory, Asked::Safety);
+    let opinion = true;
+    simulate_as(seed, How { kept, asked, opinion })
 }
 
 /// The run of a seed.
-pub(crate) fn simulate_as(seed: u64, kept: Kept, asked: Asked) -> Result<Simulated, Fault> {
+pub(crate) fn simulate_as(seed: u64, how: How) -> Result<Simulated, Fault> {
+    let How { kept, asked, opinion } = how;
     let Cast {
         policy,
         world,
@@ -88,7 +100,7 @@ pub(crate) fn simulate_as(seed: u64, kept: Kept, asked: Asked) -> Result<Simulat
         story: format!("{:?}\n{}", life.world, transcript(life.memory.events())),
     };
     let (reason, lives) = outcome.map_err(broken)?;
-    judged(&life).map_err(broken)?;
+    judged(&life, opinion).map_err(broken)?;
     Ok(Simulated {
         reason,
         lives,
@@ -107,7 +119,9 @@ fn lives(life: &RefCell<Life>) -> Result<(Option<HaltReason>, u32), String> {
             Ended::Died | Ended::Suspended if life.is_calm() => {
                 return Err("nothing goes wrong, and yet the governor stops".into());
             }
-            Ended::Died | Ended::Suspended if life.has_worked => meddle(&mut life.world, &mut life.fate),
+            Ended::Died | Ended::Suspended if life.has_worked && !unseen(life.memory.durable()) => {
+                meddle(&mut life.world, &mut life.fate);
+            }
             Ended::Died | Ended::Suspended => {}
             Ended::Refused => return Ok((None, lives)),
             Ended::Halted(state, reason) => {
@@ -126,15 +140,28 @@ fn lives(life: &RefCell<Life>) -> Result<(Option<HaltReason>, u32), String> {
     Ok((None, LIVES_MAX))
 }
 
+/// A check is over and the walk behind it is not: whatever is found there counts as written by the check, whoever wrote
+/// it. See the limits in SPEC 16.5.
+fn unseen(events: &[Event]) -> bool {
+    let of_life = |event: &&Event| {
+        let name = event.name();
+        !matches!(name, "suspended" | "resumed" | "interrupted" | "amended" | "acked")
+    };
+    let last = events.iter().rev().find(of_life);
+    last.is_some_and(|event| matches!(event, Event::CheckEnded(_)))
+}
+
 /// The whole journal, once more from its beginning: every decision follows from the facts before it, the
 /// second opinion accepts it, and the disk holds it.
-fn judged(life: &Life) -> Result<(), String> {
+fn judged(life: &Life, opinion: bool) -> Result<(), String> {
     let events = life.memory.events();
     if events.is_empty() {
         return Ok(());
     }
     engine::rederive(events).map_err(|divergence| divergence.to_string())?;
-    reference::accept(&told(events)).map_err(|refusal| format!("the second opinion: {refusal}"))?;
+    if opinion {
+        reference::accept(&told(events)).map_err(|refusal| format!("the second opinion: {refusal}"))?;
+    }
     life.memory.disk().map_or(Ok(()), |disk| disk.holds(events))
 }
 
