@@ -147,6 +147,8 @@ impl Life {
             self.world.ghosts.stray = false;
         }
         let telling = match event {
+            // Who forgot what was begun judges by a later start.
+            _ if self.memory.was_betrayed() => false,
             // A red tree goes on without the guards of the repository (SPEC 5.1.2).
             Event::CandidateAccepted(_) => !self.blind,
             event => matches!(event, Event::Halted(_) | Event::ContextBuilt(_)),
