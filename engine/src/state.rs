@@ -186,7 +186,12 @@ impl State {
                     purpose,
                     ..
                 },
-                Observation::Checked { at, run, reading },
+                Observation::Checked {
+                    at,
+                    run,
+                    reading,
+                    interference,
+                },
             ) => {
                 let measurement = self.measurement(reading);
                 CheckEnded {
@@ -196,6 +201,7 @@ impl State {
                     purpose: *purpose,
                     run,
                     measurement,
+                    interference,
                 }
                 .into()
             }

@@ -3,6 +3,8 @@
 //! Keep it naive: rooms are strings, sets are sets, every rule is written where it applies. When it and
 //! the engine disagree, one of them is wrong; cleverness here would only make them wrong together.
 
+mod halting;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -492,7 +494,13 @@ impl Reader {
             "the changes add up to the members",
         )?;
         let run = &event["run"];
-        if text(run, "stop") == "cancelled" {
+        let cancelled = text(run, "stop") == "cancelled";
+        // No guard looks at these runs, so what they did beside measuring ends the run at once.
+        let unguarded = what == "sample" && (cancelled || self.purpose == "recheck");
+        if unguarded && (cancelled || self.has_verdict(run)) && self.meddled(event) {
+            return self.enter("meddled");
+        }
+        if cancelled {
             self.attempt += 1;
             return Ok(());
         }
@@ -517,6 +525,14 @@ impl Reader {
             return self.enter("confirmation:walk");
         }
         Ok(())
+    }
+
+    fn meddled(&self, event: &Value) -> bool {
+        let off = list(&self.policy["guards"], "off");
+        let on = |guard: &str| !off.iter().any(|name| name == guard);
+        let stays = list(&event["run"], "survivors").iter().any(|s| s["ended"] == false);
+        let touched = !list(event, "interference").is_empty();
+        stays && on("leftover_processes") || touched && on("state_interference")
     }
 
     fn has_verdict(&self, run: &Value) -> bool {
@@ -679,51 +695,5 @@ impl Reader {
         self.checkpointed = true;
         let over = self.converged() || !self.turn.verdict.is_empty();
         self.enter(if over { "end" } else { "context" })
-    }
-
-    fn halt(&mut self, event: &Value) -> Judgement {
-        let (reason, cause) = (text(event, "reason"), text(event, "cause"));
-        if !matches!(cause, "workdir_lost" | "foreign_answer") {
-            must(self.running.is_empty(), "what was begun is ended before a halt")?;
-            must(
-                self.may_halt(reason, cause),
-                &format!("nothing in {} calls for {reason}", self.room),
-            )?;
-        }
-        must(
-            reason != "success_condition_met" || !matches!(cause, "workdir_lost" | "foreign_answer"),
-            "no loss is a success",
-        )?;
-        self.halted = reason.into();
-        self.drifted = false;
-        Ok(())
-    }
-
-    fn may_halt(&self, reason: &str, cause: &str) -> bool {
-        if self.drifted {
-            return matches!(reason, "blocked_path_modified" | "metric_integrity_violation");
-        }
-        match (self.room.as_str(), reason) {
-            ("end", "success_condition_met") => self.converged(),
-            ("end", reason) => !self.converged() && self.turn.verdict == reason,
-            ("open", reason) => matches!(reason, "workspace_invalid" | "invariant_failed" | "check_inadequate"),
-            ("context", "max_iterations_reached") => self.iteration >= self.max_iterations,
-            ("context", "budget_exceeded") => true,
-            ("context", "comprehension_debt_exceeded") => number(&self.policy["thresholds"], "comprehension_every") > 0,
-            ("check", "human_required") => self.turn.asked,
-            ("check", "budget_exceeded") => self.turn.out_of_time,
-            ("check", "execution_failure") => self.iteration > 0 && !self.turn.asked && !self.turn.out_of_time,
-            ("failed", "execution_failure" | "budget_exceeded") => true,
-            ("flaky", "check_flaky") => true,
-            ("decide" | "objected", "objective_unverified") => {
-                let unverified = self.turn.green && !self.turn.clean || cause == "failures_cmd";
-                unverified || self.turn.violated.contains(reason)
-            }
-            ("decide" | "objected", reason) => self.turn.violated.contains(reason),
-            ("progress", "check_inadequate") => {
-                self.iteration == 0 && self.turn.green && self.policy["oracle"]["require_red"] == true
-            }
-            _ => false,
-        }
     }
 }

@@ -103,7 +103,7 @@ pub fn start(start: Start, watch: &mut dyn Watch) -> Result<Finished, RunError> 
         None => RunId::fresh(at.wall_ms)?,
     };
     vet_named_key(&start)?;
-    let _lock = lock::acquire(&state_dir, &id)?;
+    let lock = lock::acquire(&state_dir, &id)?;
     end_leftovers(&state_dir)?;
     // The lock names its holder by this id, so the run gets no other one.
     let run = state_dir.create_run(id)?;
@@ -119,7 +119,7 @@ pub fn start(start: Start, watch: &mut dyn Watch) -> Result<Finished, RunError> 
     };
     let event = Event::from(opened);
     let state = State::first(&event).map_err(|illegal| RunError::illegal(0, &illegal))?;
-    let mut ledger = Ledger::new(writer, &life, watch)?;
+    let mut ledger = Ledger::new(writer, lock, &life, watch)?;
     ledger.begin(&state, &event)?;
     if masks_its_status(&state.facts.policy().oracle.check) {
         ledger.warn(
@@ -145,7 +145,7 @@ pub fn resume(resume: Resume, watch: &mut dyn Watch) -> Result<Finished, RunErro
         Some(text) => state_dir.open_run(RunId::parse(text)?)?,
         None => latest(&state_dir)?.ok_or_else(none)?,
     };
-    let _lock = lock::acquire(&state_dir, run.id())?;
+    let lock = lock::acquire(&state_dir, run.id())?;
     let ended = end_leftovers(&state_dir)?;
     if verify(&run, resume.expect_head)? == 0 {
         return Err(RunError::NeverBegan {
@@ -175,7 +175,7 @@ pub fn resume(resume: Resume, watch: &mut dyn Watch) -> Result<Finished, RunErro
         exe: resume.exe,
         stop,
     };
-    let mut ledger = Ledger::new(writer, &life, watch)?;
+    let mut ledger = Ledger::new(writer, lock, &life, watch)?;
     ledger.reopen(&state);
     let mut state = state;
     let at = clock::stamp();

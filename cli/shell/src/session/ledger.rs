@@ -18,8 +18,8 @@ pub(super) struct Ledger<'w> {
     /// Taken only while a lost journal is being put back.
     writer: Option<Writer>,
     anchors: Anchors,
-    /// On the state directory that was put back.
-    relocked: Option<StateLock>,
+    /// Held as long as this life records.
+    lock: StateLock,
     projections: Projections,
     watch: &'w mut dyn Watch,
     /// Appended and not yet durable.
@@ -30,14 +30,19 @@ pub(super) struct Ledger<'w> {
 }
 
 impl<'w> Ledger<'w> {
-    pub(super) fn new(writer: Writer, life: &Life, watch: &'w mut dyn Watch) -> Result<Self, RunError> {
+    pub(super) fn new(
+        writer: Writer,
+        lock: StateLock,
+        life: &Life,
+        watch: &'w mut dyn Watch,
+    ) -> Result<Self, RunError> {
         let tip = writer.tip();
         Ok(Self {
             events: tip.size,
             head: tip.leaf,
             writer: Some(writer),
             anchors: Anchors::new(life.run.clone()),
-            relocked: None,
+            lock,
             projections: Projections::new(&life.state_dir, &life.run),
             watch,
             waiting: Vec::new(),
@@ -92,13 +97,13 @@ impl<'w> Ledger<'w> {
 
     /// Puts a journal back that somebody removed under the running governor.
     fn rescue(&mut self) -> Result<(), RunError> {
-        // The lock file goes with the writer: a new one is taken on what was put back.
+        // Its lock goes with the writer.
         self.writer = None;
-        self.relocked = None;
-        let (writer, lock) = self.anchors.put_back()?;
-        self.writer = Some(writer);
-        self.relocked = Some(lock);
-        self.warn("the state directory was removed while the run was under way; the journal was put back".into());
+        if !self.lock.still_guards() {
+            self.lock = self.anchors.lock_anew()?;
+        }
+        self.writer = Some(self.anchors.put_back()?);
+        self.warn("the journal was removed while the run was under way; it was put back".into());
         Ok(())
     }
 }

@@ -116,6 +116,7 @@ impl RealWorld {
             at: clock::stamp(),
             run: fact,
             reading,
+            interference: self.interference(),
         }
     }
 

@@ -10,6 +10,7 @@ use engine::event::measurement::{self as fact, RunOutcome};
 use engine::event::policy::{Bounds, Capture, Command};
 
 use super::RealWorld;
+use super::own::OwnFiles;
 use super::removal::once_removed;
 use crate::process::{
     CaptureSpec, Captured, CommandRun, CommandSpec, Deadlines, Input, Outcome, ProcessError, StopCause, Survivor,
@@ -108,13 +109,21 @@ impl RealWorld {
             redact: self.secrets.clone(),
         };
         let removed = once_removed(&self.workdir);
-        match self.supervisor.run_while(&spec, &self.stop.cancel, removed) {
+        let own = OwnFiles::look(&self.workdir, &self.run);
+        let outcome = self.supervisor.run_while(&spec, &self.stop.cancel, removed);
+        self.interference.extend(own.changed());
+        match outcome {
             Ok(mut run) => {
                 let fact = record(&mut run, &self.run.blobs(), limits.run_deadline);
                 (run, fact)
             }
             Err(error) => self.lost(&error),
         }
+    }
+
+    /// What of the governor's own somebody else changed while the commands of one effect ran.
+    pub(super) fn interference(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.interference).into_iter().collect()
     }
 
     /// The supervisor died: its orphans were ended, and a new one takes its place.

@@ -8,12 +8,14 @@ mod detection;
 mod execute;
 mod ids;
 mod output;
+mod own;
 mod removal;
 mod secrets;
 mod surface;
 mod tree;
 mod venv;
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -57,6 +59,8 @@ pub struct RealWorld {
     pub(crate) tree: Tree,
     pub(crate) oracle: Oracle,
     pub(crate) surfaces: Surfaces,
+    /// The governor's own files that somebody else changed, until the effect under way reports them.
+    pub(crate) interference: BTreeSet<String>,
     /// This life has walked the tree.
     pub(crate) walked: bool,
 }
@@ -76,6 +80,7 @@ impl RealWorld {
         Self {
             oracle: Oracle::new(&workdir, &policy.oracle),
             surfaces: Surfaces::default(),
+            interference: BTreeSet::new(),
             walked: false,
             secrets: secrets::forms(&policy.secrets, env),
             env: command::inherited(env),
