@@ -24,7 +24,7 @@ use journal::{Journal, Keys, OpenOptions, Writer};
 use crate::config::Resolved;
 use crate::driver::{Broken, commit, drive};
 use crate::paths::{self, RunDir, RunId, StateDir};
-use crate::process::{Supervisor, SupervisorOptions, leftovers};
+use crate::process::{Supervisor, SupervisorOptions, leftovers, remove_unmasked};
 use crate::record::latest;
 use crate::tree::{Options, Tree, TreeId};
 use crate::world::{RealWorld, StopRequests, resolve_programs, too_short};
@@ -311,6 +311,7 @@ impl Life {
         let options = SupervisorOptions {
             runtime_dir: Some(self.run.path().to_path_buf()),
         };
+        remove_unmasked(&self.run.blobs());
         let supervisor = Supervisor::start(&self.exe, options)?;
         for name in too_short(&state.facts.policy().secrets, &self.env) {
             ledger.warn(format!(

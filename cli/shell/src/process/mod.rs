@@ -44,9 +44,11 @@ mod syscall;
 mod table;
 mod which;
 
+pub(crate) use capture::remove_unmasked;
 pub use command::{Cancel, CaptureSpec, CommandSpec, Deadlines, Input};
 pub use error::{ProcessError, SupervisorLost};
-pub use outcome::{Captured, CommandRun, Outcome, StopCause, Survivor};
+pub(crate) use mask::masked;
+pub use outcome::{Captured, CommandRun, Outcome, StopCause, Survivor, Unmasked};
 pub use signals::{Signal, Signals};
 pub use supervise::supervise;
 pub use supervisor::{Supervisor, SupervisorOptions};

@@ -76,6 +76,14 @@ pub(super) fn limits(bounds: &Bounds, own_ms: Option<u64>, time_left_ms: Option<
     }
 }
 
+/// Who looks at what a command prints.
+pub(super) enum Output<'c> {
+    /// It is kept for people, with secrets masked.
+    Kept(&'c Capture),
+    /// It is also read at once, as it was printed.
+    Read(&'c Capture),
+}
+
 impl RealWorld {
     /// Runs one command to its end.
     pub(super) fn command(
@@ -83,10 +91,14 @@ impl RealWorld {
         argv: Vec<OsString>,
         env: Vec<(OsString, OsString)>,
         input: Input,
-        capture: &Capture,
+        output: Output<'_>,
         limits: &Limits,
         label: &str,
     ) -> (CommandRun, fact::CommandRun) {
+        let (capture, unmasked) = match output {
+            Output::Kept(capture) => (capture, false),
+            Output::Read(capture) => (capture, true),
+        };
         let mut all = self.env.clone();
         all.retain(|(name, _)| !env.iter().any(|(other, _)| other == name));
         all.extend(env);
@@ -103,6 +115,7 @@ impl RealWorld {
                 spill_stem: label.to_string(),
                 spill_max_bytes: capture.blob_max_bytes,
                 stop_after_bytes: capture.output_cap_bytes,
+                unmasked,
             },
             deadlines: limits.deadlines.clone(),
             label: label.to_string(),

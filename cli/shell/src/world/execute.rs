@@ -13,7 +13,7 @@ use engine::event::run::Program;
 use engine::{Observation, State};
 
 use super::RealWorld;
-use super::command::{argv, limits};
+use super::command::{Output, argv, limits};
 use crate::clock;
 use crate::process::{Input, which};
 
@@ -37,7 +37,14 @@ impl RealWorld {
         let limits = limits(&facts.bounds, facts.bounds.command_timeout_ms, time_left_ms);
         let label = format!("exec-{iteration}-{attempt}");
         let env = self.told(state, iteration);
-        let (_, run) = self.command(argv(&policy.exec), env, Input::Closed, &policy.capture, &limits, &label);
+        let (_, run) = self.command(
+            argv(&policy.exec),
+            env,
+            Input::Closed,
+            Output::Kept(&policy.capture),
+            &limits,
+            &label,
+        );
         Observation::Executed {
             at: clock::stamp(),
             run,

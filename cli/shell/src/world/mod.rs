@@ -1,6 +1,7 @@
 //! The real world behind the effects: it routes each to the room that can carry it out, and turns what the
 //! rooms saw into observations. It judges nothing.
 
+mod artefact;
 mod check;
 mod command;
 mod context;
