@@ -21,6 +21,7 @@ use engine::event::id::{Bytes, Digest, Stamp};
 use engine::event::run::{Amended, RunOpened};
 use journal::{Journal, Keys, OpenOptions, Writer};
 
+use crate::clock::Clock;
 use crate::config::Resolved;
 use crate::driver::{Broken, commit, drive};
 use crate::paths::{self, RunDir, RunId, StateDir};
@@ -318,7 +319,15 @@ impl Life {
                 "the value of {name} is too short to be told from ordinary text and is not masked"
             ));
         }
-        let mut world = RealWorld::new(&state, self.run.clone(), &self.env, supervisor, self.stop.clone(), tree);
+        let mut world = RealWorld::new(
+            &state,
+            Clock::system(),
+            self.run.clone(),
+            &self.env,
+            supervisor,
+            self.stop.clone(),
+            tree,
+        );
         let outcome = drive(state, &mut world, &mut ledger);
         world.shutdown();
         let state = outcome.map_err(|broken| match broken {

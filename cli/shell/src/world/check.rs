@@ -16,7 +16,6 @@ use super::RealWorld;
 use super::command::{Output, argv, limits};
 use super::detection::detection;
 use super::{output, secrets};
-use crate::clock;
 use crate::oracle::collect::{self, CollectError, Collector, Detection, InjectRequest, ReportPlan};
 use crate::oracle::{Artefact, Measured, Status, normalise};
 use crate::process::{CommandRun, Input};
@@ -128,7 +127,7 @@ impl RealWorld {
         }
         reading.cost_us = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
         Observation::Checked {
-            at: clock::stamp(),
+            at: self.clock.stamp(),
             run: fact,
             reading,
             interference: self.interference(),

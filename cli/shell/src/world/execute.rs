@@ -14,7 +14,6 @@ use engine::{Observation, State};
 
 use super::RealWorld;
 use super::command::{Output, argv, limits};
-use crate::clock;
 use crate::process::{Input, which};
 
 /// How much of an agent's question is kept.
@@ -46,7 +45,7 @@ impl RealWorld {
             &label,
         );
         Observation::Executed {
-            at: clock::stamp(),
+            at: self.clock.stamp(),
             run,
             ask: read_ask(&ask),
             interference: self.interference(),
@@ -58,7 +57,7 @@ impl RealWorld {
         match self.stop.cancel.recv_timeout(Duration::from_millis(delay_ms)) {
             Ok(_) | Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
         }
-        Observation::Waited { at: clock::stamp() }
+        Observation::Waited { at: self.clock.stamp() }
     }
 
     fn ask_file(&self) -> PathBuf {

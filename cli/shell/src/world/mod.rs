@@ -26,7 +26,7 @@ use crossbeam_channel::Receiver;
 use engine::event::id::Stamp;
 use engine::{Effect, Observation, State};
 
-use crate::clock;
+use crate::clock::Clock;
 use crate::driver::World;
 use crate::paths::RunDir;
 use crate::process::{Cancel, Supervisor};
@@ -49,6 +49,7 @@ pub struct StopRequests {
 /// Everything effects need.
 #[derive(Debug)]
 pub struct RealWorld {
+    pub(crate) clock: Clock,
     pub(crate) workdir: PathBuf,
     pub(crate) run: RunDir,
     /// What commands inherit, already cleaned.
@@ -70,6 +71,7 @@ impl RealWorld {
     /// A world for one life of a run.
     pub fn new(
         state: &State,
+        clock: Clock,
         run: RunDir,
         env: &[(OsString, OsString)],
         supervisor: Supervisor,
@@ -85,6 +87,7 @@ impl RealWorld {
             walked: false,
             secrets: secrets::forms(&policy.secrets, env),
             env: command::inherited(env),
+            clock,
             workdir,
             run,
             supervisor,
@@ -121,7 +124,7 @@ impl World for RealWorld {
     }
 
     fn stamp(&mut self) -> Stamp {
-        clock::stamp()
+        self.clock.stamp()
     }
 
     fn stop_asked(&mut self) -> Option<i32> {
