@@ -25,7 +25,8 @@ use crate::clock::Clock;
 use crate::config::Resolved;
 use crate::driver::{Broken, commit, drive};
 use crate::paths::{self, RunDir, RunId, StateDir};
-use crate::process::{Supervisor, SupervisorOptions, leftovers, remove_unmasked};
+use crate::process::leftovers::{self, Leftover};
+use crate::process::{Supervisor, SupervisorOptions, remove_unmasked};
 use crate::record::latest;
 use crate::tree::{Options, Tree, TreeId};
 use crate::world::{RealWorld, StopRequests, resolve_programs, too_short};
@@ -234,11 +235,18 @@ fn end_leftovers(state_dir: &StateDir) -> Result<u32, RunError> {
     for id in state_dir.run_ids()? {
         let run = state_dir.runs().join(id.as_str());
         if run.join("supervisor.json").exists() {
-            let outcome = leftovers::end(&run, LEFTOVERS_LIMIT)?;
-            ended += u32::try_from(outcome.ended.len()).unwrap_or(u32::MAX);
+            ended += all_ended(leftovers::end(&run, LEFTOVERS_LIMIT)?)?;
         }
     }
     Ok(ended)
+}
+
+/// How many were ended. Beside one that was not, nothing that is measured can be trusted.
+fn all_ended(outcome: leftovers::Ended) -> Result<u32, RunError> {
+    match outcome.remaining.into_iter().next() {
+        Some(Leftover { pid, command, .. }) => Err(RunError::StillRunning { pid, command }),
+        None => Ok(u32::try_from(outcome.ended.len()).unwrap_or(u32::MAX)),
+    }
 }
 
 /// A signing key that the user named and that cannot be used is said now, not after hours of unsigned work.
@@ -387,4 +395,28 @@ pub fn writer(run: &RunDir) -> Result<(Writer, State), RunError> {
     let state = fold(&reader)?;
     writer.attach_receipt(journal::ReceiptWriter::resume(&reader, &run.receipt())?);
     Ok((writer, state))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_starts_beside_a_process_that_no_signal_ends() {
+        let leftover = |pid| Leftover {
+            pid,
+            start_ticks: 1,
+            command: "cp big /mnt/gone".into(),
+            supervisor: false,
+        };
+        let outcome = |remaining| leftovers::Ended {
+            ended: vec![leftover(7)],
+            remaining,
+        };
+        assert!(matches!(all_ended(outcome(Vec::new())), Ok(1)));
+        let refused = all_ended(outcome(vec![leftover(8)])).unwrap_err();
+        assert_eq!(refused.reason(), engine::event::halt::HaltReason::ObjectiveUnverified);
+        let said = refused.to_string();
+        assert!(said.contains("process 8") && said.contains("cp big"), "{said}");
+    }
 }

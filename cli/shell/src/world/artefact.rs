@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use engine::event::id::Digest;
-use engine::event::measurement::{MemberStatus, ReportState};
+use engine::event::measurement::{self as fact, MemberStatus, ReportState, StopCause};
 use engine::event::policy::Command;
 use engine::{FAILURES_CMD, IntegrityReading, Reading, State};
 
@@ -16,8 +16,15 @@ use crate::process::{Captured, CommandRun, Input};
 
 impl RealWorld {
     /// The operator's own failures command, over the captured artefact.
-    pub(super) fn failures(&mut self, state: &State, command: &Command, check: &CommandRun, reading: &mut Reading) {
-        let mut run = self.over_artefact(state, command, check, "failures");
+    pub(super) fn failures(
+        &mut self,
+        state: &State,
+        command: &Command,
+        check: &CommandRun,
+        fact: &mut fact::CommandRun,
+        reading: &mut Reading,
+    ) {
+        let mut run = self.over_artefact(state, command, check, fact, "failures");
         let ids = ids::read(&run);
         output::forget(&mut run);
         reading.collector = FAILURES_CMD.into();
@@ -39,8 +46,14 @@ impl RealWorld {
         }
     }
 
-    pub(super) fn integrity(&mut self, state: &State, command: &Command, check: &CommandRun) -> IntegrityReading {
-        let mut run = self.over_artefact(state, command, check, "integrity");
+    pub(super) fn integrity(
+        &mut self,
+        state: &State,
+        command: &Command,
+        check: &CommandRun,
+        fact: &mut fact::CommandRun,
+    ) -> IntegrityReading {
+        let mut run = self.over_artefact(state, command, check, fact, "integrity");
         let (ids, error) = match ids::read(&run) {
             Ok(ids) => (ids, String::new()),
             Err(why) => (Vec::new(), why),
@@ -54,10 +67,19 @@ impl RealWorld {
     }
 
     /// Runs a command that looks at the captured artefact: standard output of the check on its standard input,
-    /// paths and exit status by environment.
-    fn over_artefact(&mut self, state: &State, command: &Command, check: &CommandRun, label: &str) -> CommandRun {
+    /// paths and exit status by environment. What it left running, or that it was cut short by a signal or the run's
+    /// own deadline, goes to the account of the check: without its answer the check has no verdict.
+    fn over_artefact(
+        &mut self,
+        state: &State,
+        command: &Command,
+        check: &CommandRun,
+        fact: &mut fact::CommandRun,
+        label: &str,
+    ) -> CommandRun {
         let facts = &state.facts;
-        let limits = limits(&facts.bounds, facts.bounds.check_timeout_ms, facts.time_left_ms());
+        let own_ms = Some(facts.bounds.beside_timeout_ms());
+        let limits = limits(&facts.bounds, own_ms, facts.time_left_ms());
         let mut env: Vec<(OsString, OsString)> = vec![("LOOPEXEC_RUN_ID".into(), self.run.id().as_str().into())];
         if let crate::process::Outcome::Exited(code) = check.outcome {
             env.push(("LOOPEXEC_CHECK_EXIT".into(), code.to_string().into()));
@@ -77,7 +99,11 @@ impl RealWorld {
             None => Input::File(self.as_file("stdout", stdout).0),
         };
         let output = Output::Read(&facts.policy().capture);
-        let run = self.command(argv(command), env, input, output, &limits, label).0;
+        let (run, own) = self.command(argv(command), env, input, output, &limits, label);
+        fact.survivors.extend(own.survivors);
+        if matches!(own.stop, StopCause::Cancelled | StopCause::RunDeadline) {
+            fact.stop = own.stop;
+        }
         for path in private {
             let _ = fs::remove_file(path);
         }

@@ -101,7 +101,7 @@ impl RealWorld {
             .map(|path| ReportFile::new(self.workdir.join(std::ffi::OsStr::from_bytes(&path.0))));
         let label = format!("check-{iteration}-{attempt}");
         let words = argv(&policy.oracle.check);
-        let (mut run, fact) = self.command(
+        let (mut run, mut fact) = self.command(
             words,
             env,
             Input::Closed,
@@ -112,10 +112,10 @@ impl RealWorld {
         let started = Instant::now();
         let mut reading = self.read(state, &run, &fact, plan, &reports, named.as_ref());
         if let Some(command) = &policy.oracle.failures_cmd {
-            self.failures(state, command, &run, &mut reading);
+            self.failures(state, command, &run, &mut fact, &mut reading);
         }
         if let Some(command) = &policy.oracle.integrity_cmd {
-            reading.integrity = Some(self.integrity(state, command, &run));
+            reading.integrity = Some(self.integrity(state, command, &run, &mut fact));
         }
         output::forget(&mut run);
         // What a runner reports is as secret as what it prints, and from here on all of it is kept.
