@@ -18,7 +18,7 @@ use engine::{Effect, State};
 use shell::clock::Clock;
 use shell::driver::{self, Record};
 use shell::paths::{RunId, StateDir};
-use shell::process::{Supervisor, SupervisorOptions};
+use shell::process::{Supervisor, SupervisorOptions, wishes};
 use shell::tree::{Options, Tree};
 use shell::world::{RealWorld, StopRequests};
 
@@ -86,16 +86,18 @@ fn ran_by(clock: Clock) -> (State, Vec<Event>) {
         origins: Vec::new(),
     });
     let state = State::first(&opened).unwrap();
+    let env = [(OsString::from("PATH"), std::env::var_os("PATH").unwrap())];
     let options = SupervisorOptions {
         runtime_dir: Some(run.path().to_path_buf()),
+        env: env.to_vec(),
     };
     let supervisor = Supervisor::start(Path::new(env!("CARGO_BIN_EXE_loopexec")), options).unwrap();
+    let (_nobody_asks, wishes) = wishes().unwrap();
     let stop = StopRequests {
         first: Arc::new(AtomicI32::new(0)),
-        cancel: crossbeam_channel::never(),
+        wishes,
     };
     let tree = Tree::open(&project.root, state_dir.path(), Options::default()).unwrap();
-    let env = [(OsString::from("PATH"), std::env::var_os("PATH").unwrap())];
     let mut world = RealWorld::new(&state, clock, run, &env, supervisor, stop, tree);
     let mut record = Memory(vec![opened]);
     let state = driver::drive(state, &mut world, &mut record).unwrap();

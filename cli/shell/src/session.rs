@@ -29,7 +29,7 @@ use crate::process::leftovers::{self, Leftover};
 use crate::process::{Supervisor, SupervisorOptions, remove_unmasked};
 use crate::record::latest;
 use crate::tree::{Options, Tree, TreeId};
-use crate::world::{RealWorld, StopRequests, resolve_programs, too_short};
+use crate::world::{RealWorld, StopRequests, inherited, resolve_programs, too_short};
 use crate::{clock, lock};
 
 pub use error::RunError;
@@ -319,6 +319,7 @@ impl Life {
         }
         let options = SupervisorOptions {
             runtime_dir: Some(self.run.path().to_path_buf()),
+            env: inherited(&self.env),
         };
         remove_unmasked(&self.run.blobs());
         let supervisor = Supervisor::start(&self.exe, options)?;

@@ -18,6 +18,8 @@ pub(super) struct Ledger<'w> {
     /// Taken only while a lost journal is being put back.
     writer: Option<Writer>,
     anchors: Anchors,
+    /// A command has run since the journal was last seen in its place.
+    suspect: bool,
     /// Held as long as this life records.
     lock: StateLock,
     projections: Projections,
@@ -42,6 +44,7 @@ impl<'w> Ledger<'w> {
             head: tip.leaf,
             writer: Some(writer),
             anchors: Anchors::new(life.run.clone()),
+            suspect: false,
             lock,
             projections: Projections::new(&life.state_dir, &life.run),
             watch,
@@ -102,7 +105,12 @@ impl<'w> Ledger<'w> {
         if !self.lock.still_guards() {
             self.lock = self.anchors.lock_anew()?;
         }
-        self.writer = Some(self.anchors.put_back()?);
+        let writer = self.anchors.put_back()?;
+        // What was gathered went with the old writer.
+        let writer = self.writer.insert(writer);
+        for (_, event) in &self.waiting {
+            writer.append(event)?;
+        }
         self.warn("the journal was removed while the run was under way; it was put back".into());
         Ok(())
     }
@@ -112,7 +120,7 @@ impl Record for Ledger<'_> {
     type Error = RunError;
 
     fn append(&mut self, event: &Event) -> Result<(), RunError> {
-        if self.anchors.lost() {
+        if std::mem::take(&mut self.suspect) && self.anchors.lost() {
             self.rescue()?;
         }
         let seq = self.writer()?.append(event)?;
@@ -146,6 +154,7 @@ impl Record for Ledger<'_> {
     }
 
     fn announce(&mut self, effect: &Effect) {
+        self.suspect = effect.noticeable();
         self.watch.effect(effect);
     }
 }

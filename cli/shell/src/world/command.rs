@@ -31,7 +31,7 @@ const MISLEADING: &[&str] = &[
 
 /// What commands inherit: the user's environment without what is ours and without what misleads, and marked
 /// as unattended.
-pub(super) fn inherited(env: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
+pub fn inherited(env: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
     let ours = |name: &OsStr| name.as_bytes().starts_with(b"LOOPEXEC_");
     let misleading = |name: &OsStr| MISLEADING.iter().any(|m| name == *m);
     let set = ["CI", "GIT_TERMINAL_PROMPT"];
@@ -99,13 +99,10 @@ impl RealWorld {
             Output::Kept(capture) => (capture, false),
             Output::Read(capture) => (capture, true),
         };
-        let mut all = self.env.clone();
-        all.retain(|(name, _)| !env.iter().any(|(other, _)| other == name));
-        all.extend(env);
         let spec = CommandSpec {
             argv,
             cwd: self.workdir.clone(),
-            env: all,
+            env,
             input,
             capture: CaptureSpec {
                 inline_max_bytes: capture.inline_max_bytes,
@@ -123,7 +120,7 @@ impl RealWorld {
         };
         let removed = once_removed(&self.workdir);
         let own = OwnFiles::look(&self.workdir, &self.run);
-        let outcome = self.supervisor.run_while(&spec, &self.stop.cancel, removed);
+        let outcome = self.supervisor.run_while(&spec, &self.stop.wishes, removed);
         self.interference.extend(own.changed());
         match outcome {
             Ok(mut run) => {
