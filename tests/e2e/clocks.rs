@@ -113,7 +113,7 @@ fn assert_untouched(shows: fn(u64) -> Stamp, jumps: RangeInclusive<u32>) {
     assert_eq!(halted.reason, HaltReason::MaxIterationsReached, "{}", halted.sentence);
     let (steady, steady_events) = ran_by(clock(undisturbed));
     assert_eq!(state.facts.elapsed_ms, steady.facts.elapsed_ms);
-    let [seen, none] = [&events, &steady_events].map(|events| Report::of(events));
+    let [seen, none] = [&events, &steady_events].map(Report::of);
     assert_eq!(none.totals.clock_jumps, 0);
     assert!(jumps.contains(&seen.totals.clock_jumps), "{}", seen.totals.clock_jumps);
     // A negative duration would show as one of centuries.
