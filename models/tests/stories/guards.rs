@@ -163,7 +163,7 @@ fn output_that_nobody_can_read_any_more_is_never_green() {
 #[test]
 fn a_check_that_lies_about_its_tests_is_caught() {
     for (look, words) in [
-        (Look::ExitZero, "exited green while 1 members failed"),
+        (Look::ExitZero, "exited green while 1 member failed"),
         (Look::ZeroTests(0), "without running a test"),
         (Look::Stale, "older than the check"),
         (Look::NoReport, "wrote no report"),

@@ -8,7 +8,9 @@ mod commands;
 mod endings;
 mod guards;
 mod lives;
+mod money;
 mod ratchet;
+mod revisits;
 
 use engine::event::halt::HaltReason;
 use engine::event::policy::{Command, Policy};

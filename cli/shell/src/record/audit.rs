@@ -12,6 +12,7 @@ use engine::event::iteration::TreePurpose;
 use journal::{Journal, Verdict, VerifyOptions};
 
 use super::{RecordError, ack};
+use crate::foreign;
 use crate::paths::RunDir;
 
 /// Folds events one after the other and derives every recorded decision again on the way. Keeps none of them.
@@ -199,7 +200,7 @@ pub fn audit(run: &RunDir, options: &VerifyOptions, live: bool) -> Result<Audit,
 
 fn receipt_state(run: &RunDir) -> Result<ReceiptState, RecordError> {
     let path = run.receipt();
-    if fs::File::open(&path).is_err() {
+    if foreign::open(&path).is_err() {
         return Ok(ReceiptState::Missing);
     }
     let reader = Journal::open_read(&run.journal())?;

@@ -12,6 +12,7 @@ use engine::{FAILURES_CMD, IntegrityReading, Reading, State};
 use super::RealWorld;
 use super::command::{Output, argv, limits};
 use super::{ids, output};
+use crate::foreign;
 use crate::process::{Captured, CommandRun, Input};
 
 impl RealWorld {
@@ -120,7 +121,7 @@ impl RealWorld {
             return (file.clone(), false);
         }
         let path = self.run.context().join(format!("check.{name}"));
-        let _ = fs::write(&path, inline.as_deref().unwrap_or_default());
+        let _ = foreign::write(&path, inline.as_deref().unwrap_or_default());
         (path, true)
     }
 }

@@ -16,6 +16,7 @@ use super::RealWorld;
 use super::command::{Output, argv, limits};
 use super::detection::detection;
 use super::{output, secrets};
+use crate::foreign;
 use crate::oracle::collect::{self, CollectError, Collector, Detection, InjectRequest, ReportPlan};
 use crate::oracle::{Artefact, Measured, Status, normalise};
 use crate::process::{CommandRun, Input};
@@ -68,7 +69,7 @@ impl ReportFile {
         if self.before.as_ref().is_some_and(same) {
             return (ReportState::Stale, None);
         }
-        match fs::read(&self.path) {
+        match foreign::read(&self.path, output::READ_MAX_BYTES) {
             Ok(bytes) => (ReportState::Fresh, Some(bytes)),
             Err(_) => (ReportState::Absent, None),
         }
@@ -160,8 +161,8 @@ impl RealWorld {
             let _ = fs::create_dir_all(&support);
             for (name, content) in &injection.support_files {
                 let path = support.join(name);
-                if fs::read(&path).ok().as_deref() != Some(content.as_bytes()) {
-                    let _ = fs::write(&path, content);
+                if foreign::read(&path, content.len() as u64).ok().as_deref() != Some(content.as_bytes()) {
+                    let _ = foreign::write(&path, content.as_bytes());
                 }
             }
         }
@@ -359,12 +360,10 @@ fn hash(bytes: &[u8]) -> Digest {
 fn report_files(dir: &Path) -> Vec<(String, Vec<u8>)> {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten();
     let mut files: Vec<_> = entries
-        .filter(|entry| {
-            entry
-                .metadata()
-                .is_ok_and(|m| m.is_file() && m.len() <= output::READ_MAX_BYTES)
+        .filter_map(|entry| {
+            let bytes = foreign::read(&entry.path(), output::READ_MAX_BYTES).ok()?;
+            Some((entry.file_name().into_string().ok()?, bytes))
         })
-        .filter_map(|entry| Some((entry.file_name().into_string().ok()?, fs::read(entry.path()).ok()?)))
         .collect();
     files.sort();
     files

@@ -1,19 +1,18 @@
 //! What the project shows about its check before it runs: the command, and the recipes and scripts it names.
 
-use std::fs;
 use std::path::Path;
 
 use engine::event::policy::Command;
 
+use crate::foreign;
 use crate::oracle::collect::Detection;
 
 /// How much of a file is looked at to recognise a runner.
-const LOOK_BYTES: usize = 64 << 10;
+const LOOK_BYTES: u64 = 64 << 10;
 
 pub(super) fn detection(workdir: &Path, check: &Command) -> Detection {
     let text = |name: &str| {
-        let mut bytes = fs::read(workdir.join(name)).ok()?;
-        bytes.truncate(LOOK_BYTES);
+        let bytes = foreign::read_start(&workdir.join(name), LOOK_BYTES).ok()?;
         Some(String::from_utf8_lossy(&bytes).into_owned())
     };
     let makefile = ["GNUmakefile", "makefile", "Makefile", "justfile", "Justfile"]
@@ -49,6 +48,8 @@ fn is_shell(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
