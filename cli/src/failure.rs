@@ -137,6 +137,7 @@ impl From<RunError> for Failure {
             RunError::Path(error) => error.into(),
             RunError::Lock(error) => error.into(),
             RunError::NotResumable { reason, .. } => Self::of(reason, "not_resumable", error.to_string()),
+            RunError::StillRunning { .. } => Self::of(error.reason(), "leftover_processes", error.to_string()),
             other => Self::of(other.reason(), "", other.to_string()),
         }
     }

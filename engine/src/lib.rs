@@ -61,7 +61,7 @@ pub use effect::{ContextRequest, Effect, IntegrityReading, Next, Observation, Re
 pub use facts::{Accepted, Determinism, Facts, People, Spend};
 pub use members::{CHECK, IdSet, Members};
 pub use phase::{Illegal, Phase, open::objection};
-pub use rederive::{Divergence, rederive};
+pub use rederive::{Divergence, Rederivation, rederive};
 pub use state::{FAILURES_CMD, State};
 
 /// Version of the engine that makes the decisions of a journal.

@@ -11,10 +11,12 @@
 //! leaves judging to the guards. An artefact that was asked for and is not there is an error, never
 //! an empty measurement.
 
+mod ctest;
 mod detect;
 mod error;
 mod go;
 mod go_text;
+mod googletest;
 mod injection;
 mod jest;
 mod junit;
@@ -26,6 +28,7 @@ mod node;
 mod node_spec;
 mod pytest;
 mod pytest_record;
+mod rspec;
 mod tap;
 mod unittest;
 mod vitest;
@@ -54,13 +57,16 @@ pub struct Collector {
 
 /// Every collector, by name.
 pub static ALL: &[&Collector] = &[
+    &ctest::COLLECTOR,
     &go::COLLECTOR,
+    &googletest::COLLECTOR,
     &jest::COLLECTOR,
     &junit::COLLECTOR,
     &libtest::COLLECTOR,
     &nextest::COLLECTOR,
     &node::COLLECTOR,
     &pytest::COLLECTOR,
+    &rspec::COLLECTOR,
     &tap::COLLECTOR,
     &unittest::COLLECTOR,
     &vitest::COLLECTOR,
@@ -102,6 +108,7 @@ pub fn recognise(artefact: &Artefact<'_>) -> Option<&'static Collector> {
         &libtest::COLLECTOR,
         &tap::COLLECTOR,
         &unittest::COLLECTOR,
+        &ctest::COLLECTOR,
     ]
     .into_iter()
     .find(|collector| {
