@@ -15,6 +15,7 @@ mod support;
 
 mod e2e {
     mod agentside;
+    mod answers;
     mod cli_contract;
     mod cli_demo;
     mod cli_record;

@@ -11,6 +11,7 @@ pub(crate) mod cli;
 mod processes;
 mod project;
 mod running;
+pub(crate) mod schema;
 pub(crate) mod story;
 
 pub(crate) use processes::{Sleeper, wait_until};

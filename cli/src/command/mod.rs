@@ -52,6 +52,12 @@ macro_rules! commands {
             }
         }
 
+        /// Of each command, by name, what it adds to the common members.
+        #[cfg(test)]
+        pub(crate) fn objects() -> Vec<(&'static str, crate::schema::Added)> {
+            vec![$(($label, |generator| generator.subschema_for::<$module::Objects>())),*]
+        }
+
         /// Every command, in the order of the help.
         pub const COMMANDS: &[CommandRow] = &[$(CommandRow { name: $label, exits: $exits }),*];
     };
