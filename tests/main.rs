@@ -5,11 +5,13 @@
 
 mod conformance {
     mod architecture;
+    mod causes;
     mod golden;
     mod house;
     mod matrix;
     mod rooms;
     mod spec;
+    mod verdicts;
 }
 mod support;
 

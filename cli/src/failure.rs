@@ -136,7 +136,6 @@ impl From<RunError> for Failure {
         match error {
             RunError::Path(error) => error.into(),
             RunError::Lock(error) => error.into(),
-            RunError::NotResumable { reason, .. } => Self::of(reason, "not_resumable", error.to_string()),
             other => Self::of(other.reason(), "", other.to_string()),
         }
     }

@@ -1,7 +1,7 @@
 //! One answer held to the schema that it names (SPEC 2.2.5).
 //!
 //! The files leave room for members of later versions. Here there is none: a member that no schema describes is a
-//! fault, and so is a keyword that this page does not know.
+//! fault, and so is a keyword that this page does not know. A cause must be one of its reason (SPEC 4.2.1).
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,10 +9,17 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
+use super::vocabulary::causes;
+
 /// Fails unless `answer` is what its schema says.
 #[track_caller]
 pub(crate) fn holds(answer: &Value) {
-    let faults = faults(&named(answer), answer);
+    let mut faults = faults(&named(answer), answer);
+    if let (Some(reason), Some(cause)) = (answer["halt_reason"].as_str(), answer["failure_cause"].as_str())
+        && !causes()[reason].contains(cause)
+    {
+        faults.push(format!("{cause} is no cause of {reason}"));
+    }
     assert!(faults.is_empty(), "{}\n{answer:#}", faults.join("\n"));
 }
 
