@@ -9,7 +9,7 @@ use engine::event::halt::HaltReason;
 use engine::event::id::{Digest, Stamp};
 use engine::event::policy::Policy;
 use engine::event::run::{Halted, RunOpened};
-use engine::progress::Best;
+use engine::progress::{Best, DETECTORS};
 use engine::{Facts, State};
 
 use crate::support::vocabulary::{self, causes, quoted};
@@ -40,6 +40,14 @@ fn every_verdict_is_the_one_of_the_table() {
             }
         }
     }
+}
+
+#[test]
+fn detectors_are_asked_in_the_order_of_the_contract() {
+    let clause = vocabulary::clause("4.5.4");
+    let named: Vec<_> = quoted(&clause).collect();
+    let asked: Vec<_> = DETECTORS.iter().map(|detector| detector.reason.label()).collect();
+    assert_eq!(asked, named);
 }
 
 #[test]

@@ -32,7 +32,7 @@ pub(crate) fn all_causes() -> BTreeSet<String> {
 
 /// Rows of two cells between two clauses of the contract; the heads are left out.
 pub(crate) fn rows(from: &str, to: &str) -> Vec<[String; 2]> {
-    let spec = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../SPEC.md")).unwrap();
+    let spec = spec();
     let (_, after) = spec.split_once(from).unwrap();
     let (between, _) = after.split_once(to).unwrap();
     let rows = between.lines().filter_map(|line| {
@@ -40,6 +40,17 @@ pub(crate) fn rows(from: &str, to: &str) -> Vec<[String; 2]> {
         Some([format!("`{first}"), second.to_owned()])
     });
     rows.collect()
+}
+
+/// The words of one clause.
+pub(crate) fn clause(id: &str) -> String {
+    let spec = spec();
+    let (_, after) = spec.split_once(&format!("**{id}**")).unwrap();
+    after.split("\n\n").next().unwrap().to_owned()
+}
+
+fn spec() -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../SPEC.md")).unwrap()
 }
 
 /// What stands between backticks.

@@ -8,6 +8,7 @@ mod commands;
 mod endings;
 mod guards;
 mod lives;
+mod precedence;
 mod ratchet;
 
 use engine::event::halt::HaltReason;
