@@ -61,7 +61,7 @@ impl ReportFile {
 
     /// The content, when this run wrote it.
     fn read(&self) -> (ReportState, Option<Vec<u8>>) {
-        let Ok(after) = fs::metadata(&self.path) else {
+        let Some(after) = fs::metadata(&self.path).ok().filter(Metadata::is_file) else {
             return (ReportState::Absent, None);
         };
         let same =
@@ -69,7 +69,7 @@ impl ReportFile {
         if self.before.as_ref().is_some_and(same) {
             return (ReportState::Stale, None);
         }
-        match fs::read(&self.path) {
+        match output::report(&self.path) {
             Ok(bytes) => (ReportState::Fresh, Some(bytes)),
             Err(_) => (ReportState::Absent, None),
         }
@@ -197,7 +197,7 @@ impl RealWorld {
             auto.then(|| collect::recognise(&artefact)).flatten()
         });
         let mut reading = bare(&stdout.bytes, &stderr.bytes, fact.exited() != Some(0));
-        match collector.map(|collector| (collector.collect)(&artefact)) {
+        match collector.map(|collector| collector.read(&artefact)) {
             None => reading.report = report,
             Some(Ok(measured)) => {
                 if !whole && report == ReportState::NotUsed {
@@ -406,12 +406,13 @@ fn hash(bytes: &[u8]) -> Digest {
 fn report_files(dir: &Path) -> Vec<(String, Vec<u8>)> {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten();
     let mut files: Vec<_> = entries
-        .filter(|entry| {
-            entry
-                .metadata()
-                .is_ok_and(|m| m.is_file() && m.len() <= output::READ_MAX_BYTES)
+        .filter(|entry| entry.metadata().is_ok_and(|meta| meta.is_file()))
+        .filter_map(|entry| {
+            Some((
+                entry.file_name().into_string().ok()?,
+                output::report(&entry.path()).ok()?,
+            ))
         })
-        .filter_map(|entry| Some((entry.file_name().into_string().ok()?, fs::read(entry.path()).ok()?)))
         .collect();
     files.sort();
     files

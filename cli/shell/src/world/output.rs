@@ -1,12 +1,21 @@
 //! The whole of a captured stream, for those who read reports.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
+use std::path::Path;
 
+use crate::oracle::collect::BOUNDS;
 use crate::process::Captured;
 
 /// A report is read up to this size; what is longer cannot be trusted to be whole.
-pub(super) const READ_MAX_BYTES: u64 = 32 << 20;
+const READ_MAX_BYTES: u64 = BOUNDS.report_bytes as u64;
+
+/// A report file. Of one that is too large, just enough that its reader sees so.
+pub(super) fn report(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(READ_MAX_BYTES + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
 
 /// A stream as far as it was kept.
 pub(super) struct Stream {
