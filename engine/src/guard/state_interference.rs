@@ -5,6 +5,7 @@
 
 use super::{Evidence, Guard, Outcome};
 use crate::event::halt::HaltReason;
+use alloc::string::String;
 
 pub static GUARD: Guard = Guard {
     name: "state_interference",
@@ -13,6 +14,9 @@ pub static GUARD: Guard = Guard {
     check,
 };
 
+/// Ends the name of a directory that is gone with all that was in it.
+pub const REMOVED: &str = "(removed)";
+
 fn check(evidence: &Evidence<'_>) -> Outcome {
     let touched = evidence.interference.iter();
     Outcome::active(
@@ -20,6 +24,13 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             .map(|name| GUARD.violation(name.as_str(), "changed by something else"))
             .collect(),
     )
+}
+
+/// Whether what was touched holds the record of the run, which no restore brings back.
+pub(crate) fn reached_journal(touched: &[String]) -> bool {
+    touched
+        .iter()
+        .any(|name| name.ends_with(REMOVED) || name.split('/').any(|part| part == "journal"))
 }
 
 #[cfg(test)]
@@ -33,5 +44,13 @@ mod tests {
         assert!(check(&bench.evidence()).findings.is_empty());
         bench.interference = ["journal/00000000.seg".into()].into();
         assert_eq!(check(&bench.evidence()).findings.len(), 1);
+    }
+
+    #[test]
+    fn the_journal_is_reached_by_its_files_and_by_removing_what_holds_it() {
+        let reached = |name: &str| reached_journal(&[name.into()]);
+        assert!(reached(".loopexec/runs/r/journal/00000000.seg"));
+        assert!(reached(".loopexec/ (removed)") && reached(".loopexec/runs/r/ (removed)"));
+        assert!(!reached(".loopexec/runs/r/receipt.jsonl") && !reached(".loopexec/runs/journal-7/state.json"));
     }
 }

@@ -12,6 +12,7 @@ use crossbeam_channel::RecvTimeoutError;
 use engine::event::id::{Bytes, Digest};
 use engine::event::policy::{Command, Policy};
 use engine::event::run::Program;
+use engine::guard::state_interference::REMOVED;
 use engine::{Observation, State};
 
 use super::RealWorld;
@@ -92,10 +93,10 @@ impl RealWorld {
     fn interference(&self, before: &OwnFiles) -> Vec<String> {
         let state = Path::new(crate::paths::STATE_DIR);
         if !self.workdir.join(state).exists() {
-            return vec![format!("{}/ (removed)", state.display())];
+            return vec![format!("{}/ {REMOVED}", state.display())];
         }
         if !self.run.path().exists() {
-            return vec![format!("{}/runs/{}/ (removed)", state.display(), self.run.id())];
+            return vec![format!("{}/runs/{}/ {REMOVED}", state.display(), self.run.id())];
         }
         differences(before, &self.own_files())
     }
