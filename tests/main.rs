@@ -18,6 +18,7 @@ mod support;
 mod e2e {
     mod agentside;
     mod answers;
+    mod barriers;
     mod cli_contract;
     mod cli_demo;
     mod cli_record;
@@ -29,6 +30,8 @@ mod e2e {
     mod hostile;
     mod lives;
     mod process;
+    mod profile;
+    mod readonly;
     mod runners;
     mod safety;
 }

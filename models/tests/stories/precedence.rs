@@ -9,6 +9,9 @@ use models::world::{Runner, World};
 
 use super::{ends, policy, project, run};
 
+/// What it is called, what it halts with, and how a contract sets it.
+type Limit<'a> = (&'a str, R, &'a dyn Fn(&mut Policy));
+
 /// Working time of a finished run.
 fn elapsed(journal: &[engine::event::Event]) -> u64 {
     State::fold(journal).unwrap().facts.elapsed_ms
@@ -19,7 +22,7 @@ fn success_dominates_the_limits_that_its_iteration_reached() {
     let script = || Script::edits(&[Edit::Fix(0), Edit::Fix(1), Edit::Fix(2)]);
     let free = run(policy(|_| {}), project(0), script());
     let took = elapsed(&free.journal);
-    let limits: [(&str, R, &dyn Fn(&mut Policy)); 3] = [
+    let limits: [Limit<'_>; 3] = [
         ("iterations", R::MaxIterationsReached, &|p| p.bounds.max_iterations = 3),
         ("unread changes", R::ComprehensionDebtExceeded, &|p| {
             p.thresholds.comprehension_every = 3
