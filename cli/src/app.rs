@@ -7,12 +7,12 @@ use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 
 use clap::error::ErrorKind;
-use clap::{CommandFactory as _, Parser};
+use clap::{Arg, ArgAction, CommandFactory as _, FromArgMatches as _, Parser};
 use engine::event::halt::HaltReason;
 use serde::Serialize;
 use shell::clock;
 
-use crate::command::{COMMANDS, Command};
+use crate::command::{COMMANDS, Command, only};
 use crate::failure::Failure;
 use crate::outcome::{Answer, Outcome};
 use crate::render::{self, Style};
@@ -107,7 +107,7 @@ pub fn main() -> ExitCode {
     let scene = Scene::new(json);
     let name = command_name(&arguments);
     let arguments = without_json(arguments);
-    let (outcome, command) = guarded(|| match Cli::try_parse_from(&arguments) {
+    let (outcome, command) = guarded(|| match parse(name, &arguments) {
         Ok(cli) => {
             let name = cli.command.name();
             (cli.command.run(&scene), name)
@@ -119,6 +119,17 @@ pub fn main() -> ExitCode {
         Ok(outcome) => render::outcome(&scene, &outcome),
         Err(failure) => render::failure(&scene, command, &failure),
     })
+}
+
+/// Most of the time of a short command would go into building the arguments of all the others: they are built only
+/// for a line that is not plainly right, and for help.
+fn parse(command: &'static str, arguments: &[OsString]) -> Result<Cli, clap::Error> {
+    let json = Arg::new("json").long("json").global(true).action(ArgAction::SetTrue);
+    let root = clap::Command::new("loopexec").subcommand_required(true).arg(json);
+    only(command, root)
+        .try_get_matches_from(arguments)
+        .and_then(|matches| Cli::from_arg_matches(&matches))
+        .or_else(|_| Cli::try_parse_from(arguments))
 }
 
 /// A flag anywhere before a `--`, known before anything is parsed, because what cannot be parsed is answered in JSON

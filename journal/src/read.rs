@@ -10,7 +10,7 @@ use engine::event::id::Digest;
 use crate::chain::{Head, Link};
 use crate::error::{Code, Defect, Error, Result};
 use crate::frame::Frame;
-use crate::recover::{Recovery, Tail, judge, known_shapes, read_segment, sealed_defect, segments};
+use crate::recover::{Recovery, Tail, judge, known_shapes, read_segment, read_written, sealed_defect, segments};
 use crate::scan::{Scan, may_skip, quick};
 use crate::segment::{Header, Identity};
 use crate::store::Store;
@@ -200,6 +200,9 @@ impl Pass<'_> {
     /// only a picture that stays the same is judged.
     fn load_last(&mut self, header: &Header) -> Result<()> {
         const LOOKS: usize = 50;
+        if self.load_clean(header)? {
+            return Ok(());
+        }
         let mut before: Option<(usize, Tail)> = None;
         for _ in 0..LOOKS {
             self.bodies.clear();
@@ -227,6 +230,21 @@ impl Pass<'_> {
             before = seen;
         }
         Ok(())
+    }
+
+    /// Reads what was written of the last segment; false when that is not simply batches and then nothing.
+    fn load_clean(&mut self, header: &Header) -> Result<bool> {
+        read_written(self.reader.store.as_ref(), header, &mut self.bytes)?;
+        let mut scan = Scan::new(&self.bytes, header);
+        let clean = loop {
+            match scan.next() {
+                Ok(Some(batch)) => self.bodies.push(batch.body),
+                Ok(None) => break true,
+                Err(problem) => break matches!(judge(&scan, &problem), Tail::Clean),
+            }
+        };
+        self.end = scan.position.head;
+        Ok(clean)
     }
 
     fn unreadable(&self, seq: u64) -> Error {

@@ -182,13 +182,45 @@ fn broken(before: &[Header], segment: u32, code: Code, why: String) -> Defect {
 
 /// Reads a segment file and compares its length with its header.
 pub(crate) fn read_segment(store: &dyn Store, header: &Header, buffer: &mut Vec<u8>) -> Result<()> {
+    let name = measured(store, header)?;
+    read_whole(store, &name, buffer)
+}
+
+/// As [`read_segment`], without the zeros at the end: the segment that is being written is mostly those, and a short
+/// look at a run should not pay for room that the run has not used.
+pub(crate) fn read_written(store: &dyn Store, header: &Header, buffer: &mut Vec<u8>) -> Result<()> {
+    const STEP: usize = 64 << 10;
+    let name = measured(store, header)?;
+    buffer.clear();
+    let mut zeros = 0;
+    loop {
+        let from = buffer.len();
+        buffer.resize(from + STEP, 0);
+        let got = store.read_at(&name, (from + zeros) as u64, &mut buffer[from..]);
+        let got = about(store, got, "read", &name)?;
+        buffer.truncate(from + got);
+        if all(&buffer[from..], 0) {
+            buffer.truncate(from);
+            zeros += got;
+        } else if zeros > 0 {
+            buffer.splice(from..from, std::iter::repeat_n(0, zeros));
+            zeros = 0;
+        }
+        if got < STEP {
+            return Ok(());
+        }
+    }
+}
+
+/// The name of a segment file that is as long as its header says.
+fn measured(store: &dyn Store, header: &Header) -> Result<String> {
     let name = segment::file_name(header.number);
     let length = about(store, store.len(&name), "measure", &name)?;
-    if length != header.size_bytes {
-        let why = format!("the file has {length} bytes and should have {}", header.size_bytes);
-        return Err(defect_in(header, Code::SegmentHeader, why).into());
+    if length == header.size_bytes {
+        return Ok(name);
     }
-    read_whole(store, &name, buffer)
+    let why = format!("the file has {length} bytes and should have {}", header.size_bytes);
+    Err(defect_in(header, Code::SegmentHeader, why).into())
 }
 
 pub(crate) fn defect_in(header: &Header, code: Code, why: String) -> Defect {

@@ -21,11 +21,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, never, unbounded};
 use rustix::process::{Pid, Signal, kill_process};
 use shell::process::{
     Cancel, CaptureSpec, CommandRun, CommandSpec, Deadlines, Input, Outcome, ProcessError, StopCause, Supervisor,
-    SupervisorOptions, leftovers, which,
+    SupervisorOptions, Wishes, leftovers, which, wishes,
 };
 
 const LOOPEXEC: &str = env!("CARGO_BIN_EXE_loopexec");
@@ -37,8 +36,7 @@ fn supervisor() -> Supervisor {
 }
 
 fn run(spec: &CommandSpec) -> CommandRun {
-    let cancel: Receiver<Cancel> = never();
-    supervisor().run(spec, &cancel).unwrap()
+    supervisor().run(spec, &Wishes::never()).unwrap()
 }
 
 fn sh(script: &str) -> CommandSpec {

@@ -27,7 +27,7 @@ use crate::paths::{self, RunDir, RunId, StateDir};
 use crate::process::{Supervisor, SupervisorOptions, leftovers};
 use crate::record::latest;
 use crate::tree::{Options, Tree, TreeId};
-use crate::world::{RealWorld, StopRequests, resolve_programs, too_short};
+use crate::world::{RealWorld, StopRequests, inherited, resolve_programs, too_short};
 use crate::{clock, lock};
 
 pub use error::RunError;
@@ -310,6 +310,7 @@ impl Life {
         }
         let options = SupervisorOptions {
             runtime_dir: Some(self.run.path().to_path_buf()),
+            env: inherited(&self.env),
         };
         let supervisor = Supervisor::start(&self.exe, options)?;
         for name in too_short(&state.facts.policy().secrets, &self.env) {

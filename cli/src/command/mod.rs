@@ -58,6 +58,16 @@ macro_rules! commands {
             vec![$(($label, |generator| generator.subschema_for::<$module::Objects>())),*]
         }
 
+        /// `root` with every command by name and the arguments of one.
+        pub(crate) fn only(named: &str, root: clap::Command) -> clap::Command {
+            let rows: &[(&'static str, fn(clap::Command) -> clap::Command)] =
+                &[$(($label, <$module::Args as clap::Args>::augment_args)),*];
+            rows.iter().fold(root, |root, (name, augment)| {
+                let command = clap::Command::new(*name);
+                root.subcommand(if *name == named { augment(command) } else { command })
+            })
+        }
+
         /// Every command, in the order of the help.
         pub const COMMANDS: &[CommandRow] = &[$(CommandRow { name: $label, exits: $exits }),*];
     };

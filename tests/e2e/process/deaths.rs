@@ -25,7 +25,7 @@ fn a_supervisor_killed_by_its_command_is_reported_and_its_tree_ended() {
         "env -i setsid {sleeper} & kill -KILL $PPID; {sleeper}; {sleeper}"
     ));
     spec.label = "agent".to_owned();
-    let error = supervisor.run(&spec, &never()).unwrap_err();
+    let error = supervisor.run(&spec, &Wishes::never()).unwrap_err();
     let ProcessError::Lost(lost) = &error else {
         panic!("{error}")
     };
@@ -37,12 +37,12 @@ fn a_supervisor_killed_by_its_command_is_reported_and_its_tree_ended() {
     assert_eq!(alive(&sleeper), NOBODY);
 
     assert!(matches!(
-        supervisor.run(&sh("true"), &never()),
+        supervisor.run(&sh("true"), &Wishes::never()),
         Err(ProcessError::NotRunning)
     ));
     supervisor.restart().unwrap();
     assert_eq!(
-        supervisor.run(&sh("exit 7"), &never()).unwrap().outcome,
+        supervisor.run(&sh("exit 7"), &Wishes::never()).unwrap().outcome,
         Outcome::Exited(7)
     );
 }
@@ -77,6 +77,7 @@ fn a_clean_end_takes_back_the_word_of_the_supervisor() {
     let room = tempfile::tempdir().unwrap();
     let options = SupervisorOptions {
         runtime_dir: Some(room.path().to_owned()),
+        ..SupervisorOptions::default()
     };
     let supervisor = Supervisor::start(Path::new(LOOPEXEC), options).unwrap();
     assert!(room.path().join("supervisor.json").exists());
@@ -122,11 +123,12 @@ fn helper_governor() {
     let room = PathBuf::from(room);
     let options = SupervisorOptions {
         runtime_dir: Some(room.clone()),
+        ..SupervisorOptions::default()
     };
     let mut supervisor = Supervisor::start(Path::new(LOOPEXEC), options).unwrap();
     fs::write(room.join("pid.new"), supervisor.pid().unwrap().to_string()).unwrap();
     fs::rename(room.join("pid.new"), room.join("pid")).unwrap();
-    let _unseen = supervisor.run(&sh(script.to_str().unwrap()), &never());
+    let _unseen = supervisor.run(&sh(script.to_str().unwrap()), &Wishes::never());
 }
 
 struct Governor {

@@ -35,7 +35,7 @@ fn input_may_be_a_file() {
 fn a_command_has_no_terminal_and_its_own_process_group() {
     let mut supervisor = supervisor();
     let run = supervisor
-        .run(&sh("cat /proc/$$/stat; echo $$; cat /dev/tty"), &never())
+        .run(&sh("cat /proc/$$/stat; echo $$; cat /dev/tty"), &Wishes::never())
         .unwrap();
     let text = text(&run);
     let (stat, pid) = text.trim().split_once('\n').unwrap();
@@ -53,7 +53,7 @@ fn descriptors_beyond_the_standard_ones_are_not_inherited() {
     let mut supervisor = supervisor();
     let script = "n=0; while [ $n -lt 200 ]; do [ -e /proc/$$/fd/$n ] && echo $n; n=$((n+1)); done";
     assert!(leaked.as_fd().as_raw_fd() < 200);
-    let run = supervisor.run(&sh(script), &never()).unwrap();
+    let run = supervisor.run(&sh(script), &Wishes::never()).unwrap();
     assert_eq!(text(&run), "0\n1\n2\n");
 }
 

@@ -9,7 +9,7 @@ fn fifty_megabytes_are_counted_and_hashed_exactly_in_flat_memory() {
     const SIZE: u64 = 50 * 1024 * 1024;
     let room = tempfile::tempdir().unwrap();
     let mut supervisor = supervisor();
-    supervisor.run(&sh("true"), &never()).unwrap();
+    supervisor.run(&sh("true"), &Wishes::never()).unwrap();
     let before_kb = peak_kb(supervisor.pid().unwrap());
     let mut spec = sh(&format!("yes 0123456789abcde | head -c {SIZE}"));
     spec.capture = CaptureSpec {
@@ -18,7 +18,7 @@ fn fifty_megabytes_are_counted_and_hashed_exactly_in_flat_memory() {
         spill_max_bytes: 1_000_000,
         ..CaptureSpec::default()
     };
-    let run = supervisor.run(&spec, &never()).unwrap();
+    let run = supervisor.run(&spec, &Wishes::never()).unwrap();
     let after_kb = peak_kb(supervisor.pid().unwrap());
 
     let whole = b"0123456789abcde\n".repeat((SIZE / 16) as usize);

@@ -99,7 +99,7 @@ fn a_cancel_asks_and_a_second_one_forces() {
         ready.display()
     ));
     spec.deadlines.grace_ms = 3_600_000;
-    let (wish, cancel) = unbounded();
+    let (wish, cancel) = wishes().unwrap();
     let running = std::thread::spawn(move || supervisor().run(&spec, &cancel).unwrap());
     wait_until("the command runs", || ready.exists());
     wish.send(Cancel::Stop).unwrap();
@@ -118,11 +118,11 @@ fn a_cancel_asks_and_a_second_one_forces() {
 #[test]
 fn a_late_cancel_does_not_reach_the_next_command() {
     let mut supervisor = supervisor();
-    let (wish, cancel) = unbounded();
+    let (wish, cancel) = wishes().unwrap();
     wish.send(Cancel::Stop).unwrap();
     let first = supervisor.run(&sh("sleep 600"), &cancel).unwrap();
     assert_eq!(first.stop, Some(StopCause::Cancelled));
-    let second = supervisor.run(&sh("sleep 0.1; echo fine"), &never()).unwrap();
+    let second = supervisor.run(&sh("sleep 0.1; echo fine"), &Wishes::never()).unwrap();
     assert_eq!((second.outcome, second.stop), (Outcome::Exited(0), None));
 }
 
@@ -130,10 +130,10 @@ fn a_late_cancel_does_not_reach_the_next_command() {
 fn the_supervisor_does_not_end_of_signals_meant_for_the_governor() {
     let mut supervisor = supervisor();
     let script = "kill -INT $PPID; kill -TERM $PPID; kill -HUP $PPID; echo alive";
-    let run = supervisor.run(&sh(script), &never()).unwrap();
+    let run = supervisor.run(&sh(script), &Wishes::never()).unwrap();
     assert_eq!(run.stdout.inline.as_deref(), Some(&b"alive\n"[..]));
     assert_eq!(
-        supervisor.run(&sh("exit 4"), &never()).unwrap().outcome,
+        supervisor.run(&sh("exit 4"), &Wishes::never()).unwrap().outcome,
         Outcome::Exited(4)
     );
 }

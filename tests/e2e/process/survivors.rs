@@ -64,9 +64,9 @@ fn a_late_writer_is_dead_before_the_next_command() {
     let verdict = room.path().join("verdict");
     let mut supervisor = supervisor();
     let work = format!("echo good > {0}; (sleep 0.2; echo bad > {0}) &", verdict.display());
-    supervisor.run(&sh(&work), &never()).unwrap();
+    supervisor.run(&sh(&work), &Wishes::never()).unwrap();
     let check = supervisor
-        .run(&sh(&format!("sleep 0.5; cat {}", verdict.display())), &never())
+        .run(&sh(&format!("sleep 0.5; cat {}", verdict.display())), &Wishes::never())
         .unwrap();
     assert_eq!(check.stdout.inline.as_deref(), Some(&b"good\n"[..]));
 }

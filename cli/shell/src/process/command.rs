@@ -7,17 +7,18 @@ use serde::{Deserialize, Serialize};
 
 use super::hex;
 
-/// One command. Nothing is inherited: the environment is exactly `env` (plus the mark of the supervisor), the
-/// descriptors are exactly 0 to 2.
+/// One command. Its environment is exactly what the supervisor was started with, `env`, and the mark of the
+/// supervisor; its descriptors are exactly 0 to 2.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandSpec {
-    /// Program and arguments. A program without a slash is searched in the `PATH` of `env`.
+    /// Program and arguments. A program without a slash is searched in the `PATH` of its environment.
     #[serde(with = "hex::list")]
     pub argv: Vec<OsString>,
     /// Where it runs. A relative path is taken from the governor's own directory.
     #[serde(with = "hex::one")]
     pub cwd: PathBuf,
-    /// The complete environment; of two entries with one name the later counts.
+    /// What it finds in its environment beside what every command does, or in its place; of two entries with one name
+    /// the later counts.
     #[serde(with = "hex::pairs")]
     pub env: Vec<(OsString, OsString)>,
     pub input: Input,

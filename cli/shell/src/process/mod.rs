@@ -43,6 +43,7 @@ mod survivors;
 mod syscall;
 mod table;
 mod which;
+mod wish;
 
 pub use command::{Cancel, CaptureSpec, CommandSpec, Deadlines, Input};
 pub use error::{ProcessError, SupervisorLost};
@@ -51,6 +52,7 @@ pub use signals::{Signal, Signals};
 pub use supervise::supervise;
 pub use supervisor::{Supervisor, SupervisorOptions};
 pub use which::which;
+pub use wish::{Wisher, Wishes, wishes};
 
 /// The hidden first argument that turns the binary into a supervisor.
 pub const SUPERVISE: &str = "__supervise";

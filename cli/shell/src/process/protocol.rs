@@ -2,8 +2,11 @@
 
 use std::borrow::Cow;
 use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
 use std::path::PathBuf;
 
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, recv};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +16,9 @@ use super::outcome::CommandRun;
 
 /// A length beyond this is no message of ours.
 const FRAME_MAX_BYTES: usize = 1 << 30;
+
+/// The least that one look into an [`Inbox`] asks for: the account of a quiet command fits.
+const INBOX_READ_BYTES: usize = 4096;
 
 /// Said by the governor.
 #[expect(
@@ -66,22 +72,79 @@ pub(super) fn receive<T: DeserializeOwned>(mut from: impl Read) -> io::Result<Op
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
         Err(error) => return Err(error),
     }
-    let length = u32::from_le_bytes(length) as usize;
+    let length = possible(u32::from_le_bytes(length))?;
+    let mut frame = vec![0; length];
+    from.read_exact(&mut frame)?;
+    Ok(Some(serde_json::from_slice(&frame)?))
+}
+
+fn possible(length: u32) -> io::Result<usize> {
+    let length = length as usize;
     if length > FRAME_MAX_BYTES {
         return Err(io::Error::new(
             io::ErrorKind::InvalidData,
             "the length of a message is impossible",
         ));
     }
-    let mut frame = vec![0; length];
-    from.read_exact(&mut frame)?;
-    Ok(Some(serde_json::from_slice(&frame)?))
+    Ok(length)
+}
+
+/// Messages of one sender, as far as they have arrived: for whoever has other things to wait for meanwhile.
+#[derive(Debug, Default)]
+pub(super) struct Inbox {
+    bytes: Vec<u8>,
+}
+
+/// What one look into an [`Inbox`] found.
+pub(super) enum Post<T> {
+    Message(T),
+    /// Not all of it is there.
+    Partial,
+    /// The other side has closed.
+    Closed,
+}
+
+impl Inbox {
+    /// Reads once, never waiting, and takes a message if that made one whole.
+    ///
+    /// # Errors
+    /// When it is no message of ours, or the socket is broken.
+    pub(super) fn look<T: DeserializeOwned>(&mut self, from: impl AsFd) -> io::Result<Post<T>> {
+        let have = self.bytes.len();
+        self.bytes.resize(self.missing()?.max(INBOX_READ_BYTES) + have, 0);
+        let read = recv(from, &mut self.bytes[have..], RecvFlags::DONTWAIT);
+        self.bytes.truncate(have + read.map_or(0, |(_, read)| read));
+        match read {
+            Ok((_, 0)) => return Ok(Post::Closed),
+            Err(Errno::AGAIN | Errno::INTR) => return Ok(Post::Partial),
+            Err(error) => return Err(error.into()),
+            Ok(_) => {}
+        }
+        if self.missing()? > 0 {
+            return Ok(Post::Partial);
+        }
+        let (length, rest) = self.bytes.split_first_chunk().unwrap_or((&[0; 4], &[]));
+        let length = u32::from_le_bytes(*length) as usize;
+        let message = serde_json::from_slice(rest.get(..length).unwrap_or_default())?;
+        self.bytes.drain(..4 + length);
+        Ok(Post::Message(message))
+    }
+
+    /// How many bytes of the first message are known to be missing.
+    fn missing(&self) -> io::Result<usize> {
+        let whole = match self.bytes.first_chunk() {
+            Some(length) => 4 + possible(u32::from_le_bytes(*length))?,
+            None => 4,
+        };
+        Ok(whole.saturating_sub(self.bytes.len()))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use std::ffi::OsString;
     use std::os::unix::ffi::OsStringExt;
+    use std::os::unix::net::UnixStream;
 
     use super::*;
 
@@ -119,6 +182,24 @@ mod tests {
         send(&mut wire, &Reply::Ready { start_ticks: 2 }).unwrap();
         wire.pop();
         assert!(receive::<Reply>(wire.as_slice()).is_err());
+    }
+
+    #[test]
+    fn a_message_that_comes_in_pieces_is_whole_in_the_end() {
+        let (mut ours, theirs) = UnixStream::pair().unwrap();
+        let mut wire = Vec::new();
+        send(&mut wire, &Reply::Ready { start_ticks: 7 }).unwrap();
+        let mut inbox = Inbox::default();
+        for piece in [&wire[..2], &wire[2..4], &wire[4..9]] {
+            ours.write_all(piece).unwrap();
+            assert!(matches!(inbox.look::<Reply>(&theirs).unwrap(), Post::Partial));
+        }
+        ours.write_all(&wire[9..]).unwrap();
+        let Post::Message(Reply::Ready { start_ticks: 7 }) = inbox.look(&theirs).unwrap() else {
+            panic!("{inbox:?}")
+        };
+        drop(ours);
+        assert!(matches!(inbox.look::<Reply>(&theirs).unwrap(), Post::Closed));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Starting the main process of a command, and telling why it did not start.
 
+use std::env;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Seek, Write};
@@ -37,7 +38,9 @@ pub(super) fn spawn(spec: &CommandSpec, nonce: &str) -> Result<Spawned, Outcome>
         }
         Err(error) => return Err(about(&format!("the working directory {cwd} cannot be entered"), &error)),
     }
-    let file = which(program, &spec.cwd, path_of(&spec.env))?;
+    let inherited = env::var_os("PATH");
+    let path = path_of(&spec.env).or(inherited.as_deref());
+    let file = which(program, &spec.cwd, path)?;
     let stdin = input(&spec.input).map_err(|error| about("its input cannot be opened", &error))?;
 
     // A resolved file, a group and a directory, and no hook between fork and exec: std starts this with posix_spawn.
@@ -46,7 +49,6 @@ pub(super) fn spawn(spec: &CommandSpec, nonce: &str) -> Result<Spawned, Outcome>
         .arg0(program)
         .args(&spec.argv[1..])
         .current_dir(&spec.cwd)
-        .env_clear()
         .envs(spec.env.iter().map(|(name, value)| (name, value)))
         .env(NONCE_VARIABLE, nonce)
         .stdin(stdin)

@@ -1,24 +1,23 @@
 //! The governor's side: a handle on the one supervisor of a run.
 
 use std::borrow::Cow;
-use std::io;
+use std::ffi::OsString;
 use std::net::Shutdown;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::thread;
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, RecvTimeoutError, never, select, unbounded};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
 
 use super::command::{Cancel, CommandSpec};
 use super::error::{ProcessError, SupervisorLost};
 use super::outcome::CommandRun;
-use super::protocol::{Reply, Request, receive, send};
+use super::protocol::{Inbox, Post, Reply, Request, send};
 use super::table::{self, Identity};
+use super::wish::{Next, Wishes};
 use super::{SUPERVISE, hex, lost};
 
 /// How long a new supervisor may take to answer.
@@ -33,6 +32,9 @@ const WATCH_INTERVAL: Duration = Duration::from_millis(500);
 pub struct SupervisorOptions {
     /// Where it leaves `supervisor.json`, by which a later run finds what it could not end. Nowhere when `None`.
     pub runtime_dir: Option<PathBuf>,
+    /// What every command inherits: its complete environment, but for what its own `env` sets. It is handed over
+    /// once, when the supervisor starts.
+    pub env: Vec<(OsString, OsString)>,
 }
 
 /// A running supervisor. Dropping it ends it, and with it every command.
@@ -68,17 +70,17 @@ impl Supervisor {
 
     /// Runs one command to its end. On return its whole tree is gone, or the account names what is not.
     ///
-    /// A message on `cancel` ends the command early; one that is waiting already ends it at once. When the senders
-    /// are gone the command can no longer be cancelled and simply runs.
+    /// A wish among `wishes` ends the command early; one that is waiting already ends it at once. When nobody is left
+    /// to wish, the command can no longer be cancelled and simply runs.
     ///
     /// # Errors
     /// [`ProcessError::Lost`] when the supervisor died: the tree of the command has been ended, its output is lost,
     /// and [`Supervisor::restart`] makes a new one. [`ProcessError::NotRunning`] when that has not been done.
-    pub fn run(&mut self, spec: &CommandSpec, cancel: &Receiver<Cancel>) -> Result<CommandRun, ProcessError> {
-        self.run_while(spec, cancel, || None)
+    pub fn run(&mut self, spec: &CommandSpec, wishes: &Wishes) -> Result<CommandRun, ProcessError> {
+        self.run_while(spec, wishes, || None)
     }
 
-    /// As [`Supervisor::run`], and asks `wish` twice a second whether the command should end: for what can only be
+    /// As [`Supervisor::run`], and asks `watch` twice a second whether the command should end: for what can only be
     /// found out by looking. A command that ends sooner costs no look.
     ///
     /// # Errors
@@ -86,12 +88,12 @@ impl Supervisor {
     pub fn run_while(
         &mut self,
         spec: &CommandSpec,
-        cancel: &Receiver<Cancel>,
-        wish: impl FnMut() -> Option<Cancel>,
+        wishes: &Wishes,
+        watch: impl FnMut() -> Option<Cancel>,
     ) -> Result<CommandRun, ProcessError> {
         let link = self.link.as_mut().ok_or(ProcessError::NotRunning)?;
         self.runs += 1;
-        match link.run(self.runs, spec, cancel, wish) {
+        match link.run(self.runs, spec, wishes, watch) {
             Some(run) => Ok(run),
             None => Err(self.lose(spec)),
         }
@@ -126,7 +128,7 @@ struct Link {
     child: Child,
     id: Identity,
     control: UnixStream,
-    replies: Receiver<Reply>,
+    replies: Inbox,
     /// Waited for: from here on its number may be someone else's.
     ended: bool,
 }
@@ -142,6 +144,7 @@ impl Link {
         command
             .arg(SUPERVISE)
             .env_clear()
+            .envs(options.env.iter().map(|(name, value)| (name, value)))
             .stdin(OwnedFd::from(theirs))
             .stdout(Stdio::null())
             .stderr(Stdio::null());
@@ -150,15 +153,13 @@ impl Link {
         drop(command);
 
         let pid = Pid::from_child(&child).as_raw_pid();
-        let replies = replies_of(&control).map_err(|error| failed(error.to_string()));
         let mut link = Self {
             child,
             id: Identity { pid, start_ticks: 0 },
             control,
-            replies: never(),
+            replies: Inbox::default(),
             ended: false,
         };
-        link.replies = replies?;
         link.greet(options).map_err(failed)?;
         Ok(link)
     }
@@ -170,15 +171,22 @@ impl Link {
             runtime_dir,
         };
         send(&self.control, &hello).map_err(|error| error.to_string())?;
-        match self.replies.recv_timeout(START_LIMIT) {
-            Ok(Reply::Ready { start_ticks }) => {
-                self.id.start_ticks = start_ticks;
-                Ok(())
+        let until = Instant::now() + START_LIMIT;
+        loop {
+            let [answered, _] = self.wait(&Wishes::never(), until.saturating_duration_since(Instant::now()));
+            if !answered && Instant::now() >= until {
+                return Err("it does not answer".to_owned());
             }
-            Ok(Reply::Failed { message }) => Err(message),
-            Ok(Reply::Ended { .. }) => Err("it answered out of turn".to_owned()),
-            Err(RecvTimeoutError::Timeout) => Err("it does not answer".to_owned()),
-            Err(RecvTimeoutError::Disconnected) => Err("it ended before it answered".to_owned()),
+            match self.replies.look(&self.control) {
+                Ok(Post::Message(Reply::Ready { start_ticks })) => {
+                    self.id.start_ticks = start_ticks;
+                    return Ok(());
+                }
+                Ok(Post::Message(Reply::Failed { message })) => return Err(message),
+                Ok(Post::Message(Reply::Ended { .. })) => return Err("it answered out of turn".to_owned()),
+                Ok(Post::Partial) => {}
+                Ok(Post::Closed) | Err(_) => return Err("it ended before it answered".to_owned()),
+            }
         }
     }
 
@@ -187,36 +195,50 @@ impl Link {
         &mut self,
         number: u64,
         spec: &CommandSpec,
-        cancel: &Receiver<Cancel>,
-        mut wish: impl FnMut() -> Option<Cancel>,
+        wishes: &Wishes,
+        mut watch: impl FnMut() -> Option<Cancel>,
     ) -> Option<CommandRun> {
-        send(
-            &self.control,
-            &Request::Run {
-                run: number,
-                spec: with_absolute_paths(spec),
-            },
-        )
-        .ok()?;
-        let mut cancel = cancel.clone();
+        let spec = with_absolute_paths(spec);
+        send(&self.control, &Request::Run { run: number, spec }).ok()?;
+        let mut wishes = wishes.clone();
+        let mut look_at = Instant::now() + WATCH_INTERVAL;
         loop {
-            select! {
-                recv(self.replies) -> reply => match reply {
-                    Ok(Reply::Ended { run, result }) if run == number => return Some(*result),
+            let [answered, wished] = self.wait(&wishes, look_at.saturating_duration_since(Instant::now()));
+            if answered {
+                match self.replies.look(&self.control) {
+                    Ok(Post::Message(Reply::Ended { run, result })) if run == number => return Some(*result),
+                    Ok(Post::Partial) => {}
                     // Closed, or nonsense: no supervisor of ours.
-                    Ok(Reply::Ended { .. } | Reply::Ready { .. } | Reply::Failed { .. }) | Err(_) => return None,
-                },
-                recv(cancel) -> wish => match wish {
-                    Ok(wish) => send(&self.control, &Request::Cancel { run: number, cancel: wish }).ok()?,
-                    Err(_) => cancel = never(),
-                },
-                default(WATCH_INTERVAL) => {
-                    self.wake_if_stopped();
-                    if let Some(cancel) = wish() {
-                        send(&self.control, &Request::Cancel { run: number, cancel }).ok()?;
-                    }
-                },
+                    Ok(Post::Message(_) | Post::Closed) | Err(_) => return None,
+                }
             }
+            let mut cancel = None;
+            if wished {
+                match wishes.take() {
+                    Next::Wish(wish) => cancel = Some(wish),
+                    Next::Nothing => {}
+                    Next::Never => wishes = Wishes::never(),
+                }
+            }
+            if Instant::now() >= look_at {
+                look_at = Instant::now() + WATCH_INTERVAL;
+                self.wake_if_stopped();
+                cancel = cancel.or_else(&mut watch);
+            }
+            if let Some(cancel) = cancel {
+                send(&self.control, &Request::Cancel { run: number, cancel }).ok()?;
+            }
+        }
+    }
+
+    /// Sleeps until the supervisor answers or somebody wishes; says which of the two.
+    fn wait(&self, wishes: &Wishes, at_most: Duration) -> [bool; 2] {
+        let answer = PollFd::new(&self.control, PollFlags::IN);
+        let mut sources: Vec<PollFd<'_>> = [answer].into_iter().chain(wishes.readable()).collect();
+        match poll(&mut sources, at_most.try_into().ok().as_ref()) {
+            Ok(_) => [0, 1].map(|at| sources.get(at).is_some_and(|source| !source.revents().is_empty())),
+            // Interrupted: the caller looks at the time and comes back.
+            Err(_) => [false; 2],
         }
     }
 
@@ -237,7 +259,7 @@ impl Link {
         if std::mem::replace(&mut self.ended, true) {
             return None;
         }
-        // Closing is the request to end; it also releases the thread that reads replies.
+        // Closing is the request to end.
         let _closed_already = self.control.shutdown(Shutdown::Both);
         if !self.ends_within(limit) {
             // Not waited for yet, so the number is still its own.
@@ -266,20 +288,6 @@ impl Drop for Link {
     fn drop(&mut self) {
         self.end(END_LIMIT);
     }
-}
-
-/// One thread for the life of the supervisor turns the socket into a channel, which can be awaited with others.
-fn replies_of(control: &UnixStream) -> io::Result<Receiver<Reply>> {
-    let source = control.try_clone()?;
-    let (sender, receiver) = unbounded();
-    thread::Builder::new().name("supervisor".to_owned()).spawn(move || {
-        while let Ok(Some(reply)) = receive(&source) {
-            if sender.send(reply).is_err() {
-                break;
-            }
-        }
-    })?;
-    Ok(receiver)
 }
 
 fn nonce() -> Result<String, String> {

@@ -14,7 +14,7 @@ use crate::paths::{RunId, StateDir};
 use crate::process::{Supervisor, SupervisorOptions};
 use crate::session::{RunError, signals};
 use crate::tree::{Options, Tree};
-use crate::world::RealWorld;
+use crate::world::{RealWorld, inherited};
 
 /// What the check is run with.
 #[derive(Clone, Debug)]
@@ -43,6 +43,7 @@ pub fn check_once(copy: &Path, shelf: &Path, state: &State, with: &Surroundings)
     let run = state_dir.create_run(RunId::parse(&state.facts.opened.run_id)?)?;
     let options = SupervisorOptions {
         runtime_dir: Some(run.path().to_path_buf()),
+        env: inherited(&with.env),
     };
     let tree = Tree::open(copy, state_dir.path(), Options::default())?;
     let stop = signals::watch(copy)?;

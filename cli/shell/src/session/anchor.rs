@@ -8,6 +8,7 @@ use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 use journal::{Journal, Writer};
 
@@ -18,18 +19,29 @@ use crate::paths::{RunDir, StateDir};
 /// Blobs held at most: the oldest ones, the record of the watched surface among them.
 const BLOBS_HELD: usize = 64;
 
+/// Two changes of a directory that are further apart have different times, on every file system in use.
+const MOMENT: Duration = Duration::from_secs(2);
+
 pub(super) struct Anchors {
     run: RunDir,
-    held: Vec<(OsString, File)>,
-    blobs: Vec<(OsString, File)>,
+    held: Held,
+    blobs: Held,
+}
+
+/// Open files of one directory, by name.
+#[derive(Default)]
+struct Held {
+    files: Vec<(OsString, File)>,
+    /// When the directory last got or lost a name, as of the look that these come from.
+    listed: Option<SystemTime>,
 }
 
 impl Anchors {
     pub(super) fn new(run: RunDir) -> Self {
         let mut anchors = Self {
             run,
-            held: Vec::new(),
-            blobs: Vec::new(),
+            held: Held::default(),
+            blobs: Held::default(),
         };
         anchors.hold();
         anchors
@@ -41,8 +53,8 @@ impl Anchors {
 
     /// Opens what is new. Best effort: without a handle there is nothing to copy from, and nothing else is lost.
     pub(super) fn hold(&mut self) {
-        open_new(&self.run.journal(), &mut self.held, usize::MAX);
-        open_new(&self.run.blobs(), &mut self.blobs, BLOBS_HELD);
+        self.held.open_new(&self.run.journal(), usize::MAX);
+        self.blobs.open_new(&self.run.blobs(), BLOBS_HELD);
     }
 
     /// The newest held segment is no longer in its place.
@@ -70,8 +82,9 @@ impl Anchors {
             })?;
         }
         let blobs = self.run.blobs();
-        let journal_files = self.held.iter_mut().map(|held| (&journal, held));
-        for (dir, (name, file)) in journal_files.chain(self.blobs.iter_mut().map(|held| (&blobs, held))) {
+        let journal_files = self.held.files.iter_mut().map(|held| (&journal, held));
+        let blob_files = self.blobs.files.iter_mut().map(|held| (&blobs, held));
+        for (dir, (name, file)) in journal_files.chain(blob_files) {
             let path = dir.join(name);
             if !path.exists() {
                 copy(file, &path).map_err(|error| RunError::Io {
@@ -84,26 +97,34 @@ impl Anchors {
         let (mut writer, _) = Journal::open_write(&journal)?;
         let reader = Journal::open_read(&journal)?;
         writer.attach_receipt(journal::ReceiptWriter::resume(&reader, &self.run.receipt())?);
-        self.held.clear();
-        self.blobs.clear();
+        self.held = Held::default();
+        self.blobs = Held::default();
         self.hold();
         Ok((writer, lock))
     }
 }
 
-/// Opens files of `dir` that are not held yet, up to `max` of them.
-fn open_new(dir: &Path, held: &mut Vec<(OsString, File)>, max: usize) {
-    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        if held.len() >= max {
+impl Held {
+    /// Opens files of `dir` that are not held yet, up to `max` of them.
+    fn open_new(&mut self, dir: &Path, max: usize) {
+        let changed = fs::metadata(dir).and_then(|dir| dir.modified()).ok();
+        let settled = changed.and_then(|changed| changed.elapsed().ok()) > Some(MOMENT);
+        if settled && changed == self.listed {
             return;
         }
-        if name == "LOCK" || held.iter().any(|(known, _)| *known == name) {
-            continue;
+        for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            if self.files.len() >= max {
+                break;
+            }
+            if name == "LOCK" || self.files.iter().any(|(known, _)| *known == name) {
+                continue;
+            }
+            if let Ok(file) = File::open(entry.path()) {
+                self.files.push((name, file));
+            }
         }
-        if let Ok(file) = File::open(entry.path()) {
-            held.push((name, file));
-        }
+        self.listed = changed;
     }
 }
 

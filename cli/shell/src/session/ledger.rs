@@ -18,6 +18,8 @@ pub(super) struct Ledger<'w> {
     /// Taken only while a lost journal is being put back.
     writer: Option<Writer>,
     anchors: Anchors,
+    /// A command has run since the journal was last seen in its place.
+    suspect: bool,
     /// On the state directory that was put back.
     relocked: Option<StateLock>,
     projections: Projections,
@@ -37,6 +39,7 @@ impl<'w> Ledger<'w> {
             head: tip.leaf,
             writer: Some(writer),
             anchors: Anchors::new(life.run.clone()),
+            suspect: false,
             relocked: None,
             projections: Projections::new(&life.state_dir, &life.run),
             watch,
@@ -96,7 +99,11 @@ impl<'w> Ledger<'w> {
         self.writer = None;
         self.relocked = None;
         let (writer, lock) = self.anchors.put_back()?;
-        self.writer = Some(writer);
+        // What was gathered went with the old writer.
+        let writer = self.writer.insert(writer);
+        for (_, event) in &self.waiting {
+            writer.append(event)?;
+        }
         self.relocked = Some(lock);
         self.warn("the state directory was removed while the run was under way; the journal was put back".into());
         Ok(())
@@ -107,7 +114,7 @@ impl Record for Ledger<'_> {
     type Error = RunError;
 
     fn append(&mut self, event: &Event) -> Result<(), RunError> {
-        if self.anchors.lost() {
+        if std::mem::take(&mut self.suspect) && self.anchors.lost() {
             self.rescue()?;
         }
         let seq = self.writer()?.append(event)?;
@@ -141,6 +148,7 @@ impl Record for Ledger<'_> {
     }
 
     fn announce(&mut self, effect: &Effect) {
+        self.suspect = effect.noticeable();
         self.watch.effect(effect);
     }
 }

@@ -6,10 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::thread;
 
-use crossbeam_channel::unbounded;
-
 use super::RunError;
-use crate::process::{Cancel, Signals};
+use crate::process::{Cancel, Signals, wishes};
 use crate::world::StopRequests;
 
 /// Starts watching. The thread waits, forwards, and decides nothing.
@@ -23,17 +21,17 @@ pub(crate) fn watch(workdir: &Path) -> Result<StopRequests, RunError> {
 
 fn listen() -> io::Result<StopRequests> {
     let signals = Signals::install()?;
-    let (sender, cancel) = unbounded();
+    let (wisher, wishes) = wishes()?;
     let first = Arc::new(AtomicI32::new(0));
     let shared = Arc::clone(&first);
     thread::Builder::new().name("stop-requests".into()).spawn(move || {
         for signal in signals {
             let earlier = shared.compare_exchange(0, signal.number(), Ordering::SeqCst, Ordering::SeqCst);
             let request = if earlier.is_ok() { Cancel::Stop } else { Cancel::Force };
-            if sender.send(request).is_err() {
+            if wisher.send(request).is_err() {
                 break;
             }
         }
     })?;
-    Ok(StopRequests { first, cancel })
+    Ok(StopRequests { first, wishes })
 }

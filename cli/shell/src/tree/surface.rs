@@ -131,6 +131,10 @@ impl Tree {
     }
 
     fn look_at_hidden(&mut self, paths: &[Vec<u8>]) -> Result<Vec<Entry>, TreeError> {
+        if paths.is_empty() {
+            self.captured.clear();
+            return Ok(Vec::new());
+        }
         let now = Now::on(self.root());
         let mut beneath = Beneath::new(self.root.as_fd());
         let mut captured: HashMap<Vec<u8>, Slot> = HashMap::with_capacity(paths.len());

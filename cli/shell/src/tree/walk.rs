@@ -9,6 +9,7 @@
 //! The walk only reads the state of the previous scan; what it found differently is the [`Haul`], which
 //! [`super::state`] applies. Nothing here asks git what changed, and no link is followed.
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::ffi::CString;
 use std::mem::MaybeUninit;
@@ -81,20 +82,23 @@ enum Job {
     },
 }
 
-/// One thread's buffers and findings.
+/// One thread's buffers and findings. The buffers are made when something is read: mostly nothing is.
+#[derive(Default)]
 struct Worker {
     haul: Haul,
-    bytes: Vec<u8>,
-    names: Vec<MaybeUninit<u8>>,
+    bytes: OnceCell<Vec<u8>>,
+    names: OnceCell<Vec<MaybeUninit<u8>>>,
 }
 
 impl Worker {
-    fn new() -> Self {
-        Self {
-            haul: Haul::default(),
-            bytes: buffer(),
-            names: vec![MaybeUninit::uninit(); 64 * 1024],
-        }
+    fn bytes(&mut self) -> &mut [u8] {
+        self.bytes.get_or_init(buffer);
+        self.bytes.get_mut().map_or(&mut [], Vec::as_mut_slice)
+    }
+
+    fn names(&mut self) -> &mut [MaybeUninit<u8>] {
+        self.names.get_or_init(|| vec![MaybeUninit::uninit(); 64 * 1024]);
+        self.names.get_mut().map_or(&mut [], Vec::as_mut_slice)
     }
 }
 
@@ -131,7 +135,7 @@ impl Walk<'_> {
     }
 
     fn work(&self, queue: &Queue<Job>) -> Result<Haul, TreeError> {
-        let mut worker = Worker::new();
+        let mut worker = Worker::default();
         queue.work(|job, more| match job {
             Job::Dir { path, parent, rules } => self.dir(path, parent.as_fd(), rules, &mut worker, more),
             Job::Warm { path, fd, from } => self.warm(&path, &fd, from, &mut worker),
@@ -218,7 +222,7 @@ impl Walk<'_> {
         more: &mut Vec<Job>,
     ) -> Result<(), TreeError> {
         let now = self.now_on(sig.dev);
-        let names = list(fd.as_fd(), &mut worker.names).map_err(|e| TreeError::reading(path, e))?;
+        let names = list(fd.as_fd(), worker.names()).map_err(|e| TreeError::reading(path, e))?;
         let rules_dir = join(self.prefix, path);
         let rules_dir = rules_dir.strip_suffix(b"/").unwrap_or(&rules_dir);
         let (rules, ignore_file) = self.rules_of(path, rules_dir, &names, &parent_rules, fd.as_fd(), now);
@@ -376,7 +380,7 @@ impl Walk<'_> {
         now: Now,
         worker: &mut Worker,
     ) -> Result<Option<Slot>, TreeError> {
-        match look_at(fd, name, &mut worker.bytes) {
+        match look_at(fd, name, worker.bytes()) {
             Ok(Look::Gone) => Ok(None),
             Ok(Look::Seen(seen)) => {
                 if !seen.stable {

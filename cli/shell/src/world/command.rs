@@ -30,7 +30,7 @@ const MISLEADING: &[&str] = &[
 
 /// What commands inherit: the user's environment without what is ours and without what misleads, and marked
 /// as unattended.
-pub(super) fn inherited(env: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
+pub fn inherited(env: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
     let ours = |name: &OsStr| name.as_bytes().starts_with(b"LOOPEXEC_");
     let misleading = |name: &OsStr| MISLEADING.iter().any(|m| name == *m);
     let set = ["CI", "GIT_TERMINAL_PROMPT"];
@@ -86,13 +86,10 @@ impl RealWorld {
         limits: &Limits,
         label: &str,
     ) -> (CommandRun, fact::CommandRun) {
-        let mut all = self.env.clone();
-        all.retain(|(name, _)| !env.iter().any(|(other, _)| other == name));
-        all.extend(env);
         let spec = CommandSpec {
             argv,
             cwd: self.workdir.clone(),
-            env: all,
+            env,
             input,
             capture: CaptureSpec {
                 inline_max_bytes: capture.inline_max_bytes,
@@ -108,7 +105,7 @@ impl RealWorld {
             redact: self.secrets.clone(),
         };
         let removed = once_removed(&self.workdir);
-        match self.supervisor.run_while(&spec, &self.stop.cancel, removed) {
+        match self.supervisor.run_while(&spec, &self.stop.wishes, removed) {
             Ok(mut run) => {
                 let fact = record(&mut run, &self.run.blobs(), limits.run_deadline);
                 (run, fact)

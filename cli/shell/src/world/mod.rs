@@ -19,17 +19,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 
-use crossbeam_channel::Receiver;
 use engine::event::id::Stamp;
 use engine::{Effect, Observation, State};
 
 use crate::clock;
 use crate::driver::World;
 use crate::paths::RunDir;
-use crate::process::{Cancel, Supervisor};
+use crate::process::{Supervisor, Wishes};
 use crate::tree::Tree;
 
 pub use check::Oracle;
+pub use command::inherited;
 pub use execute::resolve_programs;
 pub use secrets::too_short;
 use surface::Surfaces;
@@ -40,7 +40,7 @@ pub struct StopRequests {
     /// Number of the first signal; 0 for none.
     pub first: Arc<AtomicI32>,
     /// Ends the command that is running.
-    pub cancel: Receiver<Cancel>,
+    pub wishes: Wishes,
 }
 
 /// Everything effects need.
@@ -78,7 +78,7 @@ impl RealWorld {
             surfaces: Surfaces::default(),
             walked: false,
             secrets: secrets::forms(&policy.secrets, env),
-            env: command::inherited(env),
+            env: inherited(env),
             workdir,
             run,
             supervisor,

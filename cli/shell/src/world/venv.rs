@@ -7,9 +7,17 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use crate::paths::STATE_DIR;
+
 /// Paths, relative to the workdir, that can change how Python or pytest starts.
 pub(super) fn start_up_paths(workdir: &Path) -> Vec<Vec<u8>> {
-    let environments = below(workdir).filter(|dir| dir.join("pyvenv.cfg").is_file());
+    let entries = fs::read_dir(workdir).into_iter().flatten().flatten();
+    // The kind comes with the listing: a file that cannot hold an environment costs nothing.
+    let may_hold = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| !kind.is_file());
+    let directories = entries.filter(|entry| may_hold(entry) && entry.file_name() != STATE_DIR);
+    let environments = directories
+        .map(|entry| entry.path())
+        .filter(|dir| dir.join("pyvenv.cfg").is_file());
     let mut found = Vec::new();
     for site in environments.flat_map(|dir| sites(&dir)) {
         for path in below(&site).filter(|path| path.file_name().is_some_and(|name| starts(name.as_bytes()))) {
