@@ -113,6 +113,7 @@ const BANS: &[Ban] = &[
             "cli/shell/src/process/running.rs",
             "cli/shell/src/process/supervisor.rs",
             "cli/shell/src/process/survivors.rs",
+            "cli/shell/src/process/wish.rs",
             "cli/shell/src/tree/git/run.rs",
             "cli/shell/src/tree/stat.rs",
             "cli/shell/src/world/check.rs",

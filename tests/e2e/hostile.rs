@@ -2,6 +2,7 @@
 
 mod children;
 mod output;
+mod planted;
 mod storage;
 mod tampering;
 

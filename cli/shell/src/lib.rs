@@ -4,6 +4,7 @@
 pub mod clock;
 pub mod config;
 pub mod driver;
+mod foreign;
 pub mod lock;
 pub mod oracle;
 pub mod paths;

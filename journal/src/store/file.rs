@@ -5,9 +5,11 @@
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rustix::fs::OFlags;
 
 use super::{Hold, Store};
 use crate::lock::LOCK_NAME;
@@ -57,10 +59,15 @@ impl FileStore {
         {
             return Ok(Arc::clone(&known.file));
         }
+        // Without waiting: a fifo put in place of a file is an error, not the end of all progress.
         let file = OpenOptions::new()
             .read(true)
             .write(writable)
+            .custom_flags(OFlags::NONBLOCK.bits().cast_signed())
             .open(self.dir.join(name))?;
+        if !file.metadata()?.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+        }
         let file = Arc::new(file);
         files.insert(
             name.to_owned(),

@@ -64,18 +64,19 @@ impl Wishes {
     pub fn wait(&self, at_most: Duration) -> Option<Cancel> {
         let now = Instant::now();
         let until = now.checked_add(at_most).unwrap_or_else(|| now + FOREVER);
+        let mut from = self;
+        let nobody = Self::never();
         loop {
             let left = until.saturating_duration_since(Instant::now());
-            let mut source: Vec<PollFd<'_>> = self.readable().into_iter().collect();
+            let mut source: Vec<PollFd<'_>> = from.readable().into_iter().collect();
             let ready = poll(&mut source, left.try_into().ok().as_ref());
-            match self.take() {
+            match from.take() {
                 Next::Wish(wish) => return Some(wish),
-                Next::Never => {
-                    std::thread::sleep(until.saturating_duration_since(Instant::now()));
-                    return None;
-                }
-                Next::Nothing if ready != Err(Errno::INTR) && Instant::now() >= until => return None,
+                Next::Never => from = &nobody,
                 Next::Nothing => {}
+            }
+            if ready != Err(Errno::INTR) && Instant::now() >= until {
+                return None;
             }
         }
     }

@@ -12,6 +12,7 @@ use engine::event::iteration::TreePurpose;
 use journal::{Journal, Verdict, VerifyOptions};
 
 use super::{RecordError, ack};
+use crate::foreign;
 use crate::paths::RunDir;
 
 /// Folds events one after the other and keeps them for the second look.
@@ -208,7 +209,7 @@ pub fn audit(run: &RunDir, options: &VerifyOptions, live: bool) -> Result<Audit,
 
 fn receipt_state(run: &RunDir) -> Result<ReceiptState, RecordError> {
     let path = run.receipt();
-    let Ok(bytes) = fs::read(&path) else {
+    let Ok(bytes) = foreign::read(&path, u64::MAX) else {
         return Ok(ReceiptState::Missing);
     };
     let reader = Journal::open_read(&run.journal())?;

@@ -11,10 +11,13 @@ use journal::VerifyOptions;
 
 use super::audit::{ReceiptState, blobs_of};
 use super::{Record, RecordError, audit, governor};
-use crate::lock;
 use crate::paths::{RunDir, StateDir};
 use crate::process::leftovers;
 use crate::session::Profile;
+use crate::{foreign, lock};
+
+/// No profile comes near this.
+const PROFILE_MAX_BYTES: u64 = 64 << 20;
 
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -188,7 +191,7 @@ fn orphans(run: &RunDir, named: &[Digest], seen: &mut Hygiene) {
 fn projection(record: &Record, seen: &mut Hygiene) {
     let path = record.run.state_file();
     let run_id = record.run.id();
-    let Ok(text) = fs::read(&path) else {
+    let Ok(text) = foreign::read(&path, PROFILE_MAX_BYTES) else {
         seen.push(Grade::Warning, run_id, "state.json is missing; it is rebuilt on resume");
         return;
     };

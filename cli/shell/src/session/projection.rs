@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use engine::State;
 use engine::event::id::Digest;
 use engine::event::policy::{ContextFile, ModelPin, Sampling};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde::Serialize;
 
 use crate::paths::{RunDir, StateDir};
@@ -208,5 +209,10 @@ fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let mut file = fs::File::create(&temporary)?;
     file.write_all(bytes)?;
     drop(file);
-    fs::rename(&temporary, path)
+    // Changing places and removing the old file costs no flush to the disk, as renaming over it does on some file
+    // systems. Where the two cannot change places, because there is no old one for instance, it is renamed.
+    match renameat_with(CWD, &temporary, CWD, path, RenameFlags::EXCHANGE) {
+        Ok(()) => fs::remove_file(&temporary),
+        Err(_) => fs::rename(&temporary, path),
+    }
 }

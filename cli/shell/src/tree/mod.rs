@@ -62,6 +62,8 @@ use state::Known;
 use store::Store;
 use walk::Walk;
 
+use crate::foreign;
+
 /// How a tree is looked at.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -359,7 +361,7 @@ fn outer_rules(repository: Option<&Repository>) -> Arc<Rules> {
     let Some(repository) = repository else {
         return Rules::outermost(b"");
     };
-    let exclude = std::fs::read(repository.common_dir.join("info/exclude")).unwrap_or_default();
+    let exclude = foreign::read(&repository.common_dir.join("info/exclude"), rules::LARGEST_BYTES).unwrap_or_default();
     let base = Rules::outermost(&exclude);
     rules::above_workdir(&base, &repository.top, &repository.prefix).unwrap_or_else(|| Rules::outermost(b""))
 }

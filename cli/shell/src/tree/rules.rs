@@ -19,7 +19,7 @@ use super::path::{join, os};
 use super::stat::Sig;
 
 /// Larger ignore files are not read: their files are then seen rather than hidden.
-const LARGEST_BYTES: u64 = 4 << 20;
+pub(super) const LARGEST_BYTES: u64 = 4 << 20;
 
 /// The rules in force in one directory.
 #[derive(Debug)]

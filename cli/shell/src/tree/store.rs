@@ -25,6 +25,10 @@ use super::error::{TreeError, errno_of};
 use super::manifest::{Digest, Manifest, TreeId};
 use super::path::hex;
 use super::read::{buffer, hash_fd};
+use crate::foreign;
+
+/// A tree of several million files.
+const MANIFEST_MAX_BYTES: u64 = 1 << 30;
 
 /// From here on one `syncfs` is cheaper than a sync of each file.
 const MANY_OBJECTS: usize = 16;
@@ -280,7 +284,7 @@ impl Store {
 
     fn open_object(&self, digest: &Digest) -> Result<(File, PathBuf), TreeError> {
         let path = self.object_path(digest);
-        match File::open(&path) {
+        match foreign::open(&path) {
             Ok(file) => Ok((file, path)),
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Err(TreeError::BlobMissing { digest: hex(digest) }),
             Err(e) => Err(TreeError::reading(path.as_os_str().as_encoded_bytes(), errno_of(&e))),
@@ -309,7 +313,7 @@ impl Store {
     /// Reads the manifest of a tree.
     pub(crate) fn tree(&self, id: TreeId) -> Result<Manifest, TreeError> {
         let file = self.tree_path(id);
-        let bytes = match std::fs::read(&file) {
+        let bytes = match foreign::read(&file, MANIFEST_MAX_BYTES) {
             Ok(bytes) => bytes,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Err(TreeError::TreeUnknown { id }),
             Err(e) => return Err(TreeError::reading(file.as_os_str().as_encoded_bytes(), errno_of(&e))),

@@ -16,10 +16,10 @@ use super::RealWorld;
 use super::command::{argv, limits};
 use super::detection::detection;
 use super::{ids, output};
-use crate::clock;
 use crate::oracle::collect::{self, CollectError, Collector, Detection, InjectRequest, ReportPlan};
 use crate::oracle::{Artefact, Measured, Status, normalise};
 use crate::process::{CommandRun, Input};
+use crate::{clock, foreign};
 
 /// How the check of this run is read.
 #[derive(Debug)]
@@ -61,7 +61,7 @@ impl ReportFile {
 
     /// The content, when this run wrote it.
     fn read(&self) -> (ReportState, Option<Vec<u8>>) {
-        let Some(after) = fs::metadata(&self.path).ok().filter(Metadata::is_file) else {
+        let Ok(after) = fs::metadata(&self.path) else {
             return (ReportState::Absent, None);
         };
         let same =
@@ -145,8 +145,8 @@ impl RealWorld {
             let _ = fs::create_dir_all(&support);
             for (name, content) in &injection.support_files {
                 let path = support.join(name);
-                if fs::read(&path).ok().as_deref() != Some(content.as_bytes()) {
-                    let _ = fs::write(&path, content);
+                if foreign::read(&path, content.len() as u64).ok().as_deref() != Some(content.as_bytes()) {
+                    let _ = foreign::write(&path, content.as_bytes());
                 }
             }
         }
@@ -281,7 +281,7 @@ impl RealWorld {
             let kept = match (&stream.spilled, &stream.inline) {
                 (Some(spilled), _) => spilled.clone(),
                 (None, inline) => {
-                    let _ = fs::write(&path, inline.as_deref().unwrap_or_default());
+                    let _ = foreign::write(&path, inline.as_deref().unwrap_or_default());
                     path
                 }
             };
@@ -406,12 +406,9 @@ fn hash(bytes: &[u8]) -> Digest {
 fn report_files(dir: &Path) -> Vec<(String, Vec<u8>)> {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten();
     let mut files: Vec<_> = entries
-        .filter(|entry| entry.metadata().is_ok_and(|meta| meta.is_file()))
         .filter_map(|entry| {
-            Some((
-                entry.file_name().into_string().ok()?,
-                output::report(&entry.path()).ok()?,
-            ))
+            let bytes = output::report(&entry.path()).ok()?;
+            Some((entry.file_name().into_string().ok()?, bytes))
         })
         .collect();
     files.sort();

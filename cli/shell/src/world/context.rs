@@ -1,7 +1,6 @@
 //! What the agent is given at the start of a turn: a slice to read, the feedback of the last check, and the
 //! same in one JSON request. The files are rewritten each turn.
 
-use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -12,6 +11,7 @@ use engine::{ContextRequest, Observation, State};
 use serde::Serialize;
 
 use super::RealWorld;
+use crate::foreign;
 
 /// How much of each output stream the feedback holds.
 const FEEDBACK_BYTES: usize = 16 << 10;
@@ -82,7 +82,7 @@ impl RealWorld {
 
 fn write_all(dir: &Path, files: &[(&'static str, String)]) -> Result<(), (&'static str, io::Error)> {
     for (name, text) in files {
-        fs::write(dir.join(name), text).map_err(|error| (*name, error))?;
+        foreign::write(&dir.join(name), text.as_bytes()).map_err(|error| (*name, error))?;
     }
     Ok(())
 }

@@ -1,19 +1,18 @@
 //! What the project shows about its check before it runs: the command, and the recipes and scripts it names.
 
-use std::fs;
 use std::path::Path;
 
 use engine::event::policy::Command;
 
+use crate::foreign;
 use crate::oracle::collect::Detection;
 
 /// How much of a file is looked at to recognise a runner.
-const LOOK_BYTES: usize = 64 << 10;
+const LOOK_BYTES: u64 = 64 << 10;
 
 pub(super) fn detection(workdir: &Path, check: &Command) -> Detection {
     let text = |name: &str| {
-        let mut bytes = fs::read(workdir.join(name)).ok()?;
-        bytes.truncate(LOOK_BYTES);
+        let bytes = foreign::read_start(&workdir.join(name), LOOK_BYTES).ok()?;
         Some(String::from_utf8_lossy(&bytes).into_owned())
     };
     let makefile = ["GNUmakefile", "makefile", "Makefile", "justfile", "Justfile"]
@@ -74,7 +73,7 @@ mod tests {
     fn a_runner_named_by_its_path_is_recognised() {
         let dir = tempfile::tempdir().unwrap();
         let runner = dir.path().join("pytest");
-        fs::write(&runner, "#!/usr/bin/python3\nfrom pytest import main\n").unwrap();
+        std::fs::write(&runner, "#!/usr/bin/python3\nfrom pytest import main\n").unwrap();
         let check = Command::shell(&format!("{} -q", runner.display()));
         assert_eq!(detection(dir.path(), &check).invocations()[0].program(), "pytest");
     }

@@ -16,11 +16,11 @@ use engine::{Observation, State};
 
 use super::RealWorld;
 use super::command::{argv, limits};
-use crate::clock;
 use crate::process::{Input, which};
+use crate::{clock, foreign};
 
 /// How much of an agent's question is kept.
-const ASK_MAX_BYTES: usize = 16 << 10;
+const ASK_MAX_BYTES: u64 = 16 << 10;
 /// A larger program is named and not hashed byte for byte on every start.
 const PROGRAM_MAX_BYTES: u64 = 256 << 20;
 
@@ -134,8 +134,7 @@ fn differences<T: PartialEq>(before: &BTreeMap<String, T>, after: &BTreeMap<Stri
 }
 
 fn read_ask(path: &Path) -> Option<Bytes> {
-    let mut text = fs::read(path).ok()?;
-    text.truncate(ASK_MAX_BYTES);
+    let text = foreign::read_start(path, ASK_MAX_BYTES).ok()?;
     (!text.is_empty()).then_some(Bytes(text))
 }
 

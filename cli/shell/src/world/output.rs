@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
+use crate::foreign;
 use crate::oracle::collect::BOUNDS;
 use crate::process::Captured;
 
@@ -12,9 +13,7 @@ const READ_MAX_BYTES: u64 = BOUNDS.report_bytes as u64;
 
 /// A report file. Of one that is too large, just enough that its reader sees so.
 pub(super) fn report(path: &Path) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    File::open(path)?.take(READ_MAX_BYTES + 1).read_to_end(&mut bytes)?;
-    Ok(bytes)
+    foreign::read_start(path, READ_MAX_BYTES + 1)
 }
 
 /// A stream as far as it was kept.

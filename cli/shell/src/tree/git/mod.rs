@@ -10,6 +10,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
 use super::error::errno_of;
+use crate::foreign;
+
+/// A `.git` file or a `commondir` holds one path.
+const POINTER_MAX_BYTES: u64 = 64 << 10;
 
 pub(crate) mod export;
 mod facts;
@@ -119,7 +123,7 @@ fn git_dir_at(dot_git: &Path) -> Result<Option<PathBuf>, Unavailable> {
     if metadata.is_dir() {
         return Ok(Some(dot_git.to_path_buf()));
     }
-    let text = std::fs::read(dot_git).map_err(|e| Unavailable::reading(dot_git, &e))?;
+    let text = foreign::read(dot_git, POINTER_MAX_BYTES).map_err(|e| Unavailable::reading(dot_git, &e))?;
     let malformed = || Unavailable::Malformed {
         file: dot_git.to_path_buf(),
     };
@@ -134,7 +138,7 @@ fn git_dir_at(dot_git: &Path) -> Result<Option<PathBuf>, Unavailable> {
 
 fn common_dir_of(git_dir: &Path) -> Result<PathBuf, Unavailable> {
     let file = git_dir.join("commondir");
-    match std::fs::read(&file) {
+    match foreign::read(&file, POINTER_MAX_BYTES) {
         Ok(text) => Ok(plain(&git_dir.join(OsStr::from_bytes(text.trim_ascii())))),
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(git_dir.to_path_buf()),
         Err(e) => Err(Unavailable::reading(&file, &e)),

@@ -4,10 +4,17 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use super::Unavailable;
+use crate::foreign;
 use crate::tree::stat::{Now, Sig};
 
 /// How many symbolic references are followed from `HEAD`.
 const LONGEST_CHAIN: usize = 5;
+
+/// A reference holds an id or the name of another.
+const VALUE_MAX_BYTES: u64 = 64 << 10;
+
+/// A million packed references.
+const PACKED_MAX_BYTES: u64 = 128 << 20;
 
 /// Reads references, keeping what it read while the files do not move.
 #[derive(Debug, Default)]
@@ -46,7 +53,7 @@ impl RefReader {
         {
             return Ok(refs.clone());
         }
-        let text = std::fs::read(&file).map_err(|e| Unavailable::reading(&file, &e))?;
+        let text = foreign::read(&file, PACKED_MAX_BYTES).map_err(|e| Unavailable::reading(&file, &e))?;
         let mut refs = BTreeMap::new();
         for line in String::from_utf8_lossy(&text).lines() {
             // `#` starts the header, `^` the commit a tag stands for.
@@ -136,7 +143,7 @@ pub(crate) fn head(
 
 /// A reference file's value; `None` when it is absent or holds neither an id nor a symbolic reference.
 fn read_value(path: &Path) -> Result<Option<String>, Unavailable> {
-    let text = match std::fs::read(path) {
+    let text = match foreign::read(path, VALUE_MAX_BYTES) {
         Ok(text) => text,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(e) => return Err(Unavailable::reading(path, &e)),

@@ -1,0 +1,136 @@
+//! Files in places where a command of the run could have put something else.
+//!
+//! A name there may lead to a fifo that nobody writes to, to a device, to a file without end, or be a second name of
+//! one of the user's own files. Reading never waits and never takes more than it was told to; writing never reaches
+//! another file.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+use rustix::fs::OFlags;
+
+/// Reads a regular file, following links to one.
+///
+/// # Errors
+/// Also when it is no regular file, or longer than `max_bytes`.
+pub(crate) fn read(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let file = open(path)?;
+    file.take(max_bytes.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > max_bytes {
+        let why = format!("it is longer than {max_bytes} bytes");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
+    }
+    Ok(bytes)
+}
+
+/// The first `max_bytes` of a regular file.
+///
+/// # Errors
+/// Also when it is no regular file.
+pub(crate) fn read_start(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open(path)?.take(max_bytes).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Opens a regular file for reading.
+///
+/// # Errors
+/// Also when it is no regular file.
+pub(crate) fn open(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(flag(OFlags::NONBLOCK))
+        .open(path)?;
+    if file.metadata()?.is_file() {
+        return Ok(file);
+    }
+    Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"))
+}
+
+/// Makes `bytes` the content of a file of ours. What stands in its place and is not ours alone (a link, a fifo, a
+/// second name of another file) is removed first.
+///
+/// The file is not emptied before: some file systems take that for a careless replacement and flush it to the disk.
+///
+/// # Errors
+/// When it cannot be written.
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let flags = flag(OFlags::NONBLOCK | OFlags::NOFOLLOW);
+    let open = |new: bool| {
+        OpenOptions::new()
+            .write(true)
+            .create_new(new)
+            .custom_flags(flags)
+            .open(path)
+    };
+    let ours = |file: &File| file.metadata().is_ok_and(|meta| meta.is_file() && meta.nlink() == 1);
+    let mut file = match open(false) {
+        Ok(file) if ours(&file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => open(true)?,
+        Ok(_) | Err(_) => {
+            fs::remove_file(path)?;
+            open(true)?
+        }
+    };
+    file.write_all(bytes)?;
+    file.set_len(bytes.len() as u64)
+}
+
+fn flag(flags: OFlags) -> i32 {
+    flags.bits().cast_signed()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fifo_is_neither_waited_for_nor_written_to() {
+        let room = tempfile::tempdir().unwrap();
+        let path = room.path().join("fifo");
+        rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+        assert!(read(&path, 10).is_err());
+        assert!(read_start(&path, 10).is_err());
+        write(&path, b"plain").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"plain");
+    }
+
+    #[test]
+    fn what_is_written_never_reaches_a_file_behind_a_link_or_a_second_name() {
+        let room = tempfile::tempdir().unwrap();
+        let [precious, link, name] = ["precious", "link", "name"].map(|name| room.path().join(name));
+        fs::write(&precious, "kept").unwrap();
+        std::os::unix::fs::symlink(&precious, &link).unwrap();
+        fs::hard_link(&precious, &name).unwrap();
+        for path in [&link, &name] {
+            write(path, b"ours").unwrap();
+            assert_eq!(fs::read(path).unwrap(), b"ours");
+        }
+        assert_eq!(fs::read(&precious).unwrap(), b"kept");
+    }
+
+    #[test]
+    fn a_shorter_text_leaves_nothing_of_a_longer_one() {
+        let room = tempfile::tempdir().unwrap();
+        let path = room.path().join("file");
+        for text in ["a longer text", "short", ""] {
+            write(&path, text.as_bytes()).unwrap();
+            assert_eq!(fs::read(&path).unwrap(), text.as_bytes());
+        }
+    }
+
+    #[test]
+    fn no_more_is_read_than_was_allowed() {
+        let room = tempfile::tempdir().unwrap();
+        let path = room.path().join("file");
+        fs::write(&path, "12345").unwrap();
+        assert_eq!(read(&path, 5).unwrap(), b"12345");
+        assert!(read(&path, 4).is_err());
+        assert_eq!(read_start(&path, 4).unwrap(), b"1234");
+        assert!(read(Path::new("/dev/zero"), 4).is_err());
+    }
+}
