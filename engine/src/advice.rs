@@ -98,6 +98,8 @@ fn verdict(facts: &Facts, halted: &Halted) -> (Verdict, NextStep) {
         | R::SameTestRegressed
         | R::UnsatisfiableConstraints
         | R::InfeasibleSuspected => (Verdict::DoNotRetry, NextStep::Report),
+        // What moved lies outside of the tree: put back, the run goes on.
+        R::CheckFlaky if halted.cause == "resume" => (Verdict::FixCheck, NextStep::Resume),
         R::CheckFlaky
         | R::CheckHasSideEffects
         | R::CheckNotHermetic
@@ -145,11 +147,29 @@ fn why(facts: &Facts, halted: &Halted, verdict: Verdict) -> String {
         },
         Verdict::Done | Verdict::FixConfig => String::new(),
     };
-    if !tail.is_empty() {
+    let more = remedy(facts, halted).map_or(tail, ToString::to_string);
+    if !more.is_empty() {
         why.push(' ');
-        why.push_str(&tail);
+        why.push_str(&more);
     }
     why
+}
+
+/// What a person can do about this very cause, where its reason alone does not say it.
+fn remedy(facts: &Facts, halted: &Halted) -> Option<&'static str> {
+    let shows_red = || facts.members.iter().any(|(_, status)| status.fails());
+    match (halted.reason, halted.cause.as_str()) {
+        (_, "protected_manifest" | "blocked_paths" | "determinant_files" | "surface_drift") => Some(
+            "A person should look; a file that the work is meant to change is exempted in a new run with --allow PATH.",
+        ),
+        (HaltReason::CheckInadequate, "artefact_consistency") if shows_red() => Some(
+            "Its exit status has to be that of the runner: take off what hides it, or keep a pipe with --pipefail.",
+        ),
+        (HaltReason::CheckFlaky, "resume") => {
+            Some("If something outside of the tree changed since the life before, put it back and resume.")
+        }
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -233,6 +253,31 @@ mod tests {
         assert_eq!((advice.verdict, advice.next), (Verdict::FixSubstrate, NextStep::Resume));
         let never = advise(&facts(), &halted(HaltReason::WorkspaceInvalid, "workdir_lost", false));
         assert_eq!(never.verdict, Verdict::FixConfig);
+    }
+
+    #[test]
+    fn a_halt_over_a_watched_file_says_how_it_can_be_exempted() {
+        for (reason, cause) in [
+            (HaltReason::MetricIntegrityViolation, "protected_manifest"),
+            (HaltReason::BlockedPathModified, "blocked_paths"),
+            (HaltReason::MetricIntegrityViolation, "surface_drift"),
+        ] {
+            let advice = advise(&facts(), &halted(reason, cause, false));
+            assert!(advice.why.contains("--allow PATH"), "{}", advice.why);
+        }
+        let lost = advise(
+            &facts(),
+            &halted(HaltReason::MetricIntegrityViolation, "collected_set", false),
+        );
+        assert!(!lost.why.contains("--allow"), "{}", lost.why);
+    }
+
+    #[test]
+    fn a_check_that_moved_between_two_lives_is_put_back_and_the_run_resumed() {
+        let moved = advise(&facts(), &halted(HaltReason::CheckFlaky, "resume", false));
+        assert_eq!((moved.verdict, moved.next), (Verdict::FixCheck, NextStep::Resume));
+        let flaky = advise(&facts(), &halted(HaltReason::CheckFlaky, "recheck", false));
+        assert_eq!(flaky.next, NextStep::RunAnew);
     }
 
     #[test]

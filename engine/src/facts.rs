@@ -10,6 +10,7 @@ use crate::event::iteration::CheckEnded;
 use crate::event::policy::{Bounds, Policy};
 use crate::event::run::{Halted, RunOpened, Suspended};
 use crate::members::{IdSet, Members};
+use crate::phase::{CheckVerdict, Revisit};
 use crate::progress::History;
 
 /// The accepted line: the last tree that the ratchet took.
@@ -17,6 +18,10 @@ use crate::progress::History;
 pub struct Accepted {
     pub iteration: u32,
     pub tree: Digest,
+    /// What its check left in the workdir: the tree and what the check wrote beside it.
+    pub left: Digest,
+    /// What the check said of it; nothing before the first check of a run without a baseline.
+    pub verdict: Option<CheckVerdict>,
     pub passing: IdSet,
     pub failing: IdSet,
     pub statuses: Members,
@@ -40,9 +45,24 @@ pub struct Spend {
     /// Reserved and not settled.
     pub reserved_microusd: u64,
     booked: Rc<alloc::collections::BTreeSet<String>>,
+    pending: Rc<alloc::collections::BTreeSet<String>>,
 }
 
 impl Spend {
+    /// Sets a call's maximum aside once; a repeat of a pending or settled id changes nothing.
+    pub(crate) fn reserve(&mut self, id: &str, max_microusd: u64) {
+        if !self.booked.contains(id) && !self.pending.contains(id) {
+            Rc::make_mut(&mut self.pending).insert(id.to_string());
+            self.reserved_microusd = self.reserved_microusd.saturating_add(max_microusd);
+        }
+    }
+
+    /// The reservation is closed: what was used takes the place of the maxima.
+    pub(crate) fn close(&mut self) {
+        self.reserved_microusd = 0;
+        self.pending = Rc::default();
+    }
+
     /// Books a call once; a repeat of the same id changes nothing.
     pub(crate) fn book(&mut self, id: &str) -> bool {
         !self.booked.contains(id) && Rc::make_mut(&mut self.booked).insert(id.to_string())
@@ -105,6 +125,8 @@ pub struct Facts {
     pub revalidate: bool,
     /// What it saw there, when that forbids going on.
     pub drift: Option<(HaltReason, String)>,
+    /// What a resumed run owes the accepted tree before it works.
+    pub revisit: Revisit,
     /// Times the run came back to life.
     pub resumes: u32,
 }
@@ -142,6 +164,7 @@ impl Facts {
             halted: None,
             revalidate: false,
             drift: None,
+            revisit: Revisit::default(),
             resumes: 0,
         }
     }
@@ -196,6 +219,19 @@ impl Facts {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_call_is_set_aside_once_until_it_is_settled() {
+        let mut spend = Spend::default();
+        spend.reserve("r/1/exec/a", 40);
+        spend.reserve("r/1/exec/a", 40);
+        spend.reserve("r/1/exec/b", 2);
+        assert_eq!(spend.reserved_microusd, 42);
+        spend.close();
+        spend.book("r/1/exec/a");
+        spend.reserve("r/1/exec/a", 40);
+        assert_eq!(spend.reserved_microusd, 0);
+    }
 
     #[test]
     fn a_call_is_booked_once() {

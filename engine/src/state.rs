@@ -1,24 +1,19 @@
 //! State = facts + phase, and the five functions of the machine. A table of contents: judgement lives in
 //! the rooms.
 
+mod answers;
 mod ledgers;
 
 use alloc::string::String;
 
-use crate::effect::{Effect, Next, Observation, Reading};
+use crate::effect::{Effect, Next};
 use crate::event::Event;
 use crate::event::halt::HaltReason;
 use crate::event::id::Stamp;
-use crate::event::iteration::{
-    CheckBegan, CheckEnded, ContextBuilt, ExecuteBegan, ExecuteEnded, RestoreBegan, RestoreEnded, RetryWaited,
-    TreeObserved, TreePurpose,
-};
-use crate::event::measurement::{IntegritySet, Measurement, MemberStatus, SurfaceChange, SurfaceClass, TreeSeen};
-use crate::event::policy::GuardPolicy;
+use crate::event::iteration::{CheckBegan, ExecuteBegan, RestoreBegan, TreePurpose};
 use crate::event::run::{Halted, InterruptCause, Interrupted, Resumed, RunOpened, SuspendCause, Suspended};
 use crate::facts::Facts;
-use crate::guard;
-use crate::phase::{Illegal, Phase, closed, open};
+use crate::phase::{Illegal, Phase, closed, drift, open, revisit};
 use ledgers::{ledger, stamp};
 
 /// The fold of a journal's events.
@@ -84,6 +79,9 @@ impl State {
         if let Some((reason, detail)) = self.facts.drift.as_ref().filter(|_| self.phase.before_work()) {
             return crate::phase::halt(&self.facts, *reason, "surface_drift", detail);
         }
+        if let Some(next) = revisit::next(&self.facts, &self.phase) {
+            return next;
+        }
         if self.facts.revalidate && (self.phase.before_work() || self.phase.before_check(&self.facts)) {
             let (iteration, base) = (self.facts.iteration, self.facts.surface);
             return Next::Perform(Effect::ObserveTree {
@@ -126,192 +124,9 @@ impl State {
         }
     }
 
-    /// The fact that an answer amounts to.
-    pub fn observe(&self, effect: &Effect, observation: Observation) -> Event {
-        match (effect, observation) {
-            (Effect::ObserveTree { iteration, purpose, .. }, Observation::Tree { at, seen }) => TreeObserved {
-                at,
-                iteration: *iteration,
-                purpose: *purpose,
-                seen,
-            }
-            .into(),
-            (
-                Effect::BuildContext(request),
-                Observation::Context {
-                    path,
-                    digest,
-                    bytes,
-                    tokens,
-                    manifest,
-                    error,
-                },
-            ) => ContextBuilt {
-                iteration: request.iteration,
-                path,
-                digest,
-                bytes,
-                tokens,
-                manifest,
-                error,
-            }
-            .into(),
-            (
-                Effect::Execute { iteration, attempt, .. },
-                Observation::Executed {
-                    at,
-                    run,
-                    ask,
-                    interference,
-                },
-            ) => ExecuteEnded {
-                at,
-                iteration: *iteration,
-                attempt: *attempt,
-                run,
-                ask,
-                interference,
-            }
-            .into(),
-            (Effect::Wait { iteration, attempt, .. }, Observation::Waited { at }) => RetryWaited {
-                at,
-                iteration: *iteration,
-                attempt: *attempt,
-            }
-            .into(),
-            (
-                Effect::Check {
-                    iteration,
-                    attempt,
-                    purpose,
-                    ..
-                },
-                Observation::Checked { at, run, reading },
-            ) => {
-                let measurement = self.measurement(reading);
-                CheckEnded {
-                    at,
-                    iteration: *iteration,
-                    attempt: *attempt,
-                    purpose: *purpose,
-                    run,
-                    measurement,
-                }
-                .into()
-            }
-            (
-                Effect::Restore { iteration, attempt, to },
-                Observation::Restored {
-                    at,
-                    written,
-                    removed,
-                    saved,
-                    error,
-                },
-            ) => {
-                let (iteration, attempt, to) = (*iteration, *attempt, *to);
-                RestoreEnded {
-                    at,
-                    iteration,
-                    attempt,
-                    to,
-                    written,
-                    removed,
-                    saved,
-                    error,
-                }
-                .into()
-            }
-            (_, Observation::TreeLost { why, .. }) => self.broken(HaltReason::WorkspaceInvalid, "workdir_lost", why),
-            (effect, _) => {
-                let why = alloc::format!("the world answered {effect:?} with something else");
-                self.broken(HaltReason::InternalError, "foreign_answer", why)
-            }
-        }
-    }
-
-    /// A halt that an observation itself amounts to.
-    fn broken(&self, reason: HaltReason, cause: &str, why: String) -> Event {
-        let mut sentence = String::from(reason.row().sentence.trim_end_matches('.'));
-        sentence.push_str(": ");
-        sentence.push_str(&why);
-        sentence.push('.');
-        let accepted = self.facts.accepted.as_ref().map(|accepted| accepted.tree);
-        let (iteration, tree) = (self.facts.iteration, self.facts.tree);
-        Halted {
-            iteration,
-            reason,
-            cause: cause.into(),
-            sentence,
-            tree,
-            accepted,
-            improving: false,
-        }
-        .into()
-    }
-
-    /// Compares a reading with what was known, so that the journal keeps only the difference.
-    fn measurement(&self, mut reading: Reading) -> Measurement {
-        if !reading.complete {
-            self.complete(&mut reading);
-        }
-        let integrity = reading.integrity.map(|set| {
-            let known = &self.facts.integrity;
-            let usable = set.error.is_empty();
-            let lost = known
-                .iter()
-                .filter(|id| usable && set.ids.binary_search(id).is_err())
-                .cloned()
-                .collect();
-            let added = set.ids.iter().filter(|id| !known.contains(id)).cloned().collect();
-            IntegritySet {
-                total: u64::try_from(set.ids.len()).unwrap_or(u64::MAX),
-                digest: set.digest,
-                added,
-                lost,
-                error: set.error,
-            }
-        });
-        Measurement {
-            members_total: u64::try_from(reading.members.len()).unwrap_or(u64::MAX),
-            changes: self.facts.members.changes_to(&reading.members),
-            collector: reading.collector,
-            note: reading.note,
-            report: reading.report,
-            announced: reading.announced,
-            concluded: reading.concluded,
-            finished: reading.finished,
-            complete: reading.complete,
-            contradictions: reading.contradictions,
-            retried: reading.retried,
-            members_digest: reading.members_digest,
-            messages_digest: reading.messages_digest,
-            output_digest: reading.output_digest,
-            integrity,
-            cost_us: reading.cost_us,
-        }
-    }
-
-    /// Some sources list only what fails: whoever was known and is not listed now passes.
-    fn complete(&self, reading: &mut Reading) {
-        let known = self
-            .facts
-            .members
-            .iter()
-            .map(|(id, _)| id)
-            .chain(self.facts.universe.iter());
-        let passing: alloc::vec::Vec<_> = known
-            .filter(|id| reading.members.binary_search_by(|(other, _)| other.cmp(id)).is_err())
-            .map(|id| (id.clone(), MemberStatus::Passed))
-            .collect();
-        reading.members.extend(passing);
-        reading.members.sort_unstable();
-        reading.members.dedup_by(|a, b| a.0 == b.0);
-    }
-
     /// The fact that a begun effect has no end, after a crash. `None` when nothing is unanswered.
     pub fn recover(&self, at: Stamp) -> Option<Event> {
-        let attempt = self.phase.awaiting()?;
+        let attempt = self.facts.revisit.awaiting().or_else(|| self.phase.awaiting())?;
         let (iteration, phase) = (self.facts.iteration, self.phase.name());
         Some(
             Interrupted {
@@ -361,6 +176,7 @@ impl State {
         at_hand(&facts, &phase, event)?;
         let walked = facts.tree;
         stamp(&mut facts, event);
+        facts.revisit.note(event);
         #[expect(
             clippy::wildcard_enum_match_arm,
             reason = "every other fact goes to the room, which judges it"
@@ -400,45 +216,24 @@ impl State {
                 phase
             }
             // A governor may have been stopped with a command under way: the next life answers that first.
-            Event::Interrupted(_) if facts.suspended.is_some() => phase.apply(&mut facts, event)?,
+            Event::Interrupted(_) if facts.suspended.is_some() => under_way(&mut facts, phase, event)?,
             _ if ledger(&mut facts, event) => phase,
             _ => {
                 open_only(&phase, event, &facts)?;
-                phase.apply(&mut facts, event)?
+                under_way(&mut facts, phase, event)?
             }
         };
         Ok(Self { facts, phase })
     }
 }
 
-/// The watched path that differs from t0, if any, before a resumed run goes on. What the contract lets
-/// the agent change, or leaves unguarded, is no drift.
-fn drift(seen: &TreeSeen, policy: &GuardPolicy) -> Option<(HaltReason, String)> {
-    let owner = |change: &SurfaceChange| match change.class {
-        SurfaceClass::Blocked => &guard::blocked_paths::GUARD,
-        SurfaceClass::Protected => &guard::protected_manifest::GUARD,
-        SurfaceClass::Determinant => &guard::determinant_files::GUARD,
-    };
-    let objectionable = |change: &&SurfaceChange| {
-        let off = policy.off.iter().any(|name| name == owner(change).name);
-        let allowed = change.class == SurfaceClass::Protected && guard::protected_manifest::may_change(policy, change);
-        !off && !allowed
-    };
-    let change = seen
-        .surface
-        .iter()
-        .filter(objectionable)
-        .min_by_key(|change| change.class != SurfaceClass::Blocked)?;
-    let reason = owner(change).reason;
-    let path = change.path.text();
-    Some((
-        reason,
-        alloc::format!(
-            "{path} was {} since t0, seen on resume ({} is watched)",
-            change.kind,
-            change.pattern
-        ),
-    ))
+/// What stands before the turn takes its own facts; every other one goes to the room.
+fn under_way(facts: &mut Facts, phase: Phase, event: &Event) -> Result<Phase, Illegal> {
+    if revisit::apply(facts, &phase, event)? {
+        Ok(phase)
+    } else {
+        phase.apply(facts, event)
+    }
 }
 
 /// The collector that stands for the operator's own failures command.
@@ -504,5 +299,5 @@ fn halt(facts: &mut Facts, phase: Phase, event: &Event, halted: &Halted) -> Resu
         }
     }
     facts.halted = Some(halted.clone());
-    Ok(Phase::Closed(closed::Closed { reason: halted.reason }))
+    Ok(Phase::Closed(closed::Closed::new(halted.reason, phase)))
 }

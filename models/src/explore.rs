@@ -10,6 +10,7 @@ use std::hash::{Hash, Hasher};
 
 use engine::event::Event;
 use engine::event::halt::HaltReason;
+use engine::event::iteration::CheckPurpose;
 use engine::event::policy::Policy;
 use engine::event::run::{Amended, SuspendCause};
 use engine::{Effect, Next, State};
@@ -117,7 +118,9 @@ impl Menu {
             Effect::BuildContext(_) => self.slices.iter().map(|slice| Act::Slice(*slice)).collect(),
             Effect::Execute { .. } => self.turns.iter().map(|turn| Act::Turn(*turn)).collect(),
             Effect::Wait { .. } => vec![Act::Wait],
-            Effect::Check { iteration: 0, .. } => self.first_looks.iter().map(|look| Act::Look(*look)).collect(),
+            Effect::Check {
+                iteration: 0, purpose, ..
+            } if *purpose != CheckPurpose::Resume => self.first_looks.iter().map(|look| Act::Look(*look)).collect(),
             Effect::Check { .. } => self.looks.iter().map(|look| Act::Look(*look)).collect(),
             Effect::Restore { .. } => self.repairs.iter().map(|repair| Act::Repair(*repair)).collect(),
         }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use engine::event::Event;
 use engine::event::halt::HaltReason;
+use engine::event::iteration::TreePurpose;
 use engine::{Effect, Next, Phase, State};
 
 use crate::project::Tree;
@@ -107,10 +108,11 @@ pub fn rank(state: &State, pending: Option<&Effect>, lives: u32) -> Rank {
     let attempts = |attempt: u32| 100_u32.saturating_sub(attempt) * 10;
     let steps = match (state.next(), pending) {
         (Next::Perform(Effect::ObserveTree { purpose, .. }), _) => {
-            if purpose == engine::event::iteration::TreePurpose::Resume {
-                9_000
-            } else {
-                6
+            match purpose {
+                TreePurpose::Resume => 9_000,
+                // Behind the check that a later life runs before it works.
+                TreePurpose::AfterCheck if matches!(state.phase, Phase::BuildContext(_) | Phase::Execute(_)) => 3_000,
+                _ => 6,
             }
         }
         (Next::Perform(Effect::Execute { attempt, .. }), _) => 1_000 + attempts(attempt) + 8,

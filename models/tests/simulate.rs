@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use engine::event::Event;
+use engine::event::iteration::{CheckPurpose, TreePurpose};
 use models::reference;
 use models::script::transcript;
 use models::sim::{Dice, simulate};
@@ -98,7 +99,17 @@ fn harmless(kind: &str, journal: &[Event], at: usize) -> bool {
     let next = journal.get(at + 1);
     let followed = next.is_some_and(of_life);
     let halt = journal[at].name() == "halted" && followed;
-    of_life(&journal[at]) || halt || (kind == "drop" && next.is_none()) || (kind == "swap" && followed)
+    // A walk that ended a life is made anew by the next one, alone or behind the check of a resume.
+    let behind_resume = matches!(&journal[at - 1], Event::CheckEnded(ended) if ended.purpose == CheckPurpose::Resume);
+    let walk = match &journal[at] {
+        Event::TreeObserved(walk) => walk.purpose == TreePurpose::Resume || behind_resume,
+        _ => false,
+    };
+    of_life(&journal[at])
+        || halt
+        || (kind == "drop" && walk && followed)
+        || (kind == "drop" && next.is_none())
+        || (kind == "swap" && followed)
 }
 
 #[test]

@@ -16,7 +16,7 @@ use crate::support::vocabulary;
 const ROOMS: &[&str] = &[
     "engine/src/phase/",
     "engine/src/progress/",
-    "engine/src/state.rs",
+    "engine/src/state",
     "cli/src/failure.rs",
 ];
 
@@ -27,7 +27,7 @@ const OTHER: &[&str] = &["check", "falls", "none"];
 const NAMED: &[&str] = &["Failure::of(", "failure_cause = Some("];
 
 /// A run of the check that disagrees gives its purpose as the cause.
-const DISAGREEING: &[CheckPurpose] = &[CheckPurpose::Recheck, CheckPurpose::Confirmation];
+const DISAGREEING: &[CheckPurpose] = &[CheckPurpose::Recheck, CheckPurpose::Confirmation, CheckPurpose::Resume];
 
 /// What names no cause because it is not built yet. This list may only shrink.
 const UNBUILT: &[&str] = &[
@@ -68,7 +68,6 @@ const UNBUILT: &[&str] = &[
     "rerun_disagreed",
     "reservation_denied",
     "reservation_overrun",
-    "resume",
     "saved_usage_invalid",
     "scope_damaged",
     "score_evidence_invalid",

@@ -6,6 +6,7 @@
 mod damage;
 mod entry;
 mod kills;
+mod revisits;
 mod signals;
 
 use std::fs;

@@ -133,9 +133,24 @@ fn a_failing_suite_behind_or_true_is_never_green() {
     for mask in ["|| true", "; true", "| cat", "; echo all tests passed"] {
         let (project, check) = pytest_project(&python);
         let said = project.run("echo >> notes", &format!("{check} {mask}"), &[]);
-        said.halted(13, "metric_integrity_violation", "artefact_consistency");
+        said.halted(15, "check_inadequate", "artefact_consistency");
         assert_eq!(said.iteration(), 0, "before any work: {}", said.all());
+        assert!(said.why().contains("--pipefail"), "{}", said.all());
     }
+}
+
+#[test]
+fn a_product_file_that_the_check_names_is_protected_and_the_halt_says_how_to_exempt_it() {
+    let files = [("out", "a\n"), ("expected", "b\n")];
+    let project = Project::committed(&files);
+    let said = project.run("echo b > out", "diff out expected", &[]);
+    said.halted(13, "metric_integrity_violation", "protected_manifest");
+    assert!(said.why().contains("out: modified"), "{}", said.all());
+    assert!(said.why().contains("--allow PATH"), "{}", said.all());
+    let exempted = Project::committed(&files);
+    exempted
+        .run("echo b > out", "diff out expected", &["--allow", "out"])
+        .converged(1);
 }
 
 #[test]

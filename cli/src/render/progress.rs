@@ -97,6 +97,7 @@ fn doing(effect: &Effect) -> Option<String> {
                 CheckPurpose::Baseline | CheckPurpose::Iteration => "check",
                 CheckPurpose::Recheck => "check once more, in doubt",
                 CheckPurpose::Confirmation => "check once more, before green",
+                CheckPurpose::Resume => "check once more, after the resume",
             };
             (iteration, what.to_owned())
         }

@@ -89,6 +89,8 @@ label! {
         Recheck = "recheck",
         /// Once more at the same tree, before green.
         Confirmation = "confirmation",
+        /// Once more at the accepted tree, before a later life works.
+        Resume = "resume",
     }
 }
 wire! {

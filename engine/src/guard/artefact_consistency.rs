@@ -62,6 +62,13 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     if evidence.green() {
         findings.extend(green_findings(evidence));
     }
+    // Nobody has worked before t0: a check that contradicts itself there never showed its own red.
+    if evidence.iteration == 0 {
+        let own = findings
+            .iter_mut()
+            .filter(|finding| finding.severity == Severity::Violation);
+        own.for_each(|finding| finding.reason = HaltReason::CheckInadequate);
+    }
     Outcome::active(findings)
 }
 
@@ -69,10 +76,8 @@ fn green_findings(evidence: &Evidence<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     let failing: Vec<_> = evidence.members.iter().filter(|(_, status)| status.fails()).collect();
     if let Some((first, status)) = failing.first() {
-        let detail = format!(
-            "the check exited green while {} members failed, {first} ({status}) first",
-            failing.len()
-        );
+        let (count, s) = (failing.len(), if failing.len() == 1 { "" } else { "s" });
+        let detail = format!("the check exited green while {count} member{s} failed, {first} ({status}) first");
         findings.push(GUARD.violation(first.as_str(), detail));
     }
     let concluded = evidence
@@ -115,6 +120,21 @@ mod tests {
         let found = findings(|b| b.members = members(&[("a", Passed), ("b", Failed)]));
         assert_eq!(found[0].severity, Severity::Violation);
         assert_eq!(found[0].subject, "b");
+    }
+
+    #[test]
+    fn a_contradiction_before_any_work_is_an_inadequate_check_and_no_tampering() {
+        let red = |b: &mut Bench| b.members = members(&[("a", Passed), ("b", Failed)]);
+        assert_eq!(findings(red)[0].reason, HaltReason::MetricIntegrityViolation);
+        let mut bench = Bench::honest();
+        red(&mut bench);
+        let at_t0 = check(&Evidence {
+            iteration: 0,
+            ..bench.evidence()
+        })
+        .findings;
+        assert_eq!(at_t0[0].reason, HaltReason::CheckInadequate);
+        assert!(at_t0[0].detail.contains("1 member failed"), "{}", at_t0[0].detail);
     }
 
     #[test]

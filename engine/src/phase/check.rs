@@ -211,6 +211,7 @@ impl Room for Check {
                     Some(_) => self.stage = Stage::Failed(ended),
                     None => {
                         facts.last_check = Some(Rc::clone(&ended));
+                        facts.revisit.measured();
                         self.stage = Stage::Walk(ended);
                     }
                 }

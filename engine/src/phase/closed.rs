@@ -1,7 +1,10 @@
 //! Closed: the run has halted. Final, unless a person resumes it and the reason allows that.
 
+use alloc::boxed::Box;
+
 use super::build_context::BuildContext;
 use super::open::Open;
+use super::ratchet::Ratchet;
 use super::{Illegal, Phase, Room};
 use crate::effect::Next;
 use crate::event::Event;
@@ -12,6 +15,22 @@ use crate::facts::Facts;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Closed {
     pub reason: HaltReason,
+    /// A rejected turn whose accepted tree is not back: what a resumed run finishes first.
+    unrestored: Option<Box<Ratchet>>,
+}
+
+impl Closed {
+    pub(crate) fn new(reason: HaltReason, halted_in: Phase) -> Self {
+        let ratchet = if let Phase::Ratchet(room) = halted_in {
+            room.unrestored()
+        } else {
+            None
+        };
+        Self {
+            reason,
+            unrestored: ratchet.map(Box::new),
+        }
+    }
 }
 
 /// Whether a run that halted for this reason may be continued (SPEC 3.6).
@@ -43,7 +62,10 @@ impl Room for Closed {
                     facts.revalidate = false;
                     return Ok(Phase::Open(Open));
                 }
-                Ok(Phase::BuildContext(BuildContext))
+                // No turn begins on a tree that is neither the accepted one nor anybody's work.
+                Ok(self
+                    .unrestored
+                    .map_or(Phase::BuildContext(BuildContext), |room| Phase::Ratchet(*room)))
             }
             _ => Err(Self::illegal(event, "the run is over")),
         }

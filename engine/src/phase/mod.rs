@@ -13,18 +13,22 @@ pub mod build_context;
 pub mod check;
 pub mod checkpoint;
 pub mod closed;
+mod drift;
 pub mod execute;
 pub mod guards;
 pub mod open;
 pub mod progress;
 pub mod ratchet;
 mod resample;
+pub(crate) mod revisit;
 mod turn;
 
 use alloc::string::String;
 use core::fmt;
 
-pub use resample::Resample;
+pub(crate) use drift::drift;
+pub use resample::{CheckVerdict, Resample};
+pub use revisit::Revisit;
 pub use turn::{Judged, Objection, Turn};
 
 use crate::effect::{Effect, Next};

@@ -71,6 +71,8 @@ impl Room for Open {
         facts.accepted = Some(alloc::rc::Rc::new(Accepted {
             iteration: 0,
             tree: observed.seen.tree,
+            left: observed.seen.tree,
+            verdict: None,
             passing: IdSet::default(),
             failing: IdSet::default(),
             statuses: Members::default(),

@@ -11,7 +11,7 @@ use alloc::string::String;
 
 use super::check::Check;
 use super::checkpoint::{Checkpoint, Converged, Ending};
-use super::{Illegal, Judged, Phase, Resample, Room, guards, halt};
+use super::{CheckVerdict, Illegal, Judged, Phase, Resample, Room, guards, halt};
 use crate::effect::{Effect, Next};
 use crate::event::Event;
 use crate::event::halt::HaltReason;
@@ -221,7 +221,7 @@ impl Room for Progress {
 
     fn apply(mut self, facts: &mut Facts, event: &Event) -> Result<Phase, Illegal> {
         if let Some(sample) = self.sample.as_mut().filter(|sample| !sample.agreed()) {
-            sample.apply(facts, &self.judged.check, event)?;
+            sample.apply(facts, CheckVerdict::of(&self.judged.check), event)?;
             self.rechecked |= sample.agreed();
             if let Some(check) = sample.confirmation() {
                 self.confirmation = Confirmation::Walk(Rc::clone(check));
@@ -289,7 +289,7 @@ impl Progress {
                 if matches!(began.purpose, CheckPurpose::Recheck | CheckPurpose::Confirmation) && !self.restored =>
             {
                 let mut sample = Resample::new(began.purpose);
-                sample.apply(facts, &self.judged.check, event)?;
+                sample.apply(facts, CheckVerdict::of(&self.judged.check), event)?;
                 self.sample = Some(sample);
                 Ok(Phase::Progress(self))
             }

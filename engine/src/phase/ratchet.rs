@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 
 use super::check::Check;
 use super::progress::Progress;
-use super::{Illegal, Judged, Objection, Phase, Resample, Room, halt};
+use super::{CheckVerdict, Illegal, Judged, Objection, Phase, Resample, Room, halt};
 use crate::effect::{Effect, Next};
 use crate::event::Event;
 use crate::event::halt::HaltReason;
@@ -41,9 +41,16 @@ enum Stage {
         to: Digest,
     },
     /// Put back; to be walked.
-    Walk,
+    Walk {
+        attempt: u32,
+        to: Digest,
+    },
     /// The restore failed; only a halt is left to record.
-    Broken(String),
+    Broken {
+        attempt: u32,
+        to: Digest,
+        why: String,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -67,6 +74,19 @@ impl Ratchet {
     /// The turn is another one now: its check begins anew.
     pub(crate) fn check_again(self, seen: &TreeSeen) -> Check {
         Check::once_more(self.judged.turn, &self.judged.check, seen)
+    }
+
+    /// This turn with its restore to be made once more, when a halt came before the accepted tree was back.
+    pub(crate) fn unrestored(self) -> Option<Self> {
+        let (attempt, to) = match self.stage {
+            Stage::Restore { attempt, to } => (attempt, to),
+            Stage::Restoring { attempt, to } | Stage::Walk { attempt, to } | Stage::Broken { attempt, to, .. } => {
+                (attempt + 1, to)
+            }
+            Stage::Decide | Stage::Recheck(_) => return None,
+        };
+        let stage = Stage::Restore { attempt, to };
+        Some(Self { stage, ..self })
     }
 
     fn decide(&self, facts: &Facts) -> Next {
@@ -169,10 +189,13 @@ impl Ratchet {
         facts.accepted = Some(Rc::new(Accepted {
             iteration: accepted.iteration,
             tree: accepted.tree,
+            left: facts.tree,
+            verdict: Some(CheckVerdict::of(&self.judged.check)),
             passing: self.judged.passing.clone(),
             failing: self.judged.failing.clone(),
             statuses: remembered(facts),
         }));
+        facts.revisit.accepted();
         facts.told = String::new();
         Phase::Progress(Progress::new(self.judged, false, self.rechecked))
     }
@@ -229,12 +252,12 @@ impl Room for Ratchet {
                 to: *to,
             }),
             Stage::Restoring { .. } => Next::Await,
-            Stage::Walk => Next::Perform(Effect::ObserveTree {
+            Stage::Walk { .. } => Next::Perform(Effect::ObserveTree {
                 iteration,
                 purpose: TreePurpose::AfterRestore,
                 base: facts.surface,
             }),
-            Stage::Broken(why) => halt(facts, HaltReason::ExecutionFailure, "restoration_failed", why),
+            Stage::Broken { why, .. } => halt(facts, HaltReason::ExecutionFailure, "restoration_failed", why),
         }
     }
 
@@ -250,11 +273,11 @@ impl Room for Ratchet {
             // The disagreement of a flaky check must not cost the agent its work.
             (Stage::Decide, Event::CheckBegan(_)) if !self.rechecked => {
                 let mut sample = Resample::new(CheckPurpose::Recheck);
-                sample.apply(facts, &self.judged.check, event)?;
+                sample.apply(facts, CheckVerdict::of(&self.judged.check), event)?;
                 self.stage = Stage::Recheck(sample);
             }
             (Stage::Recheck(sample), _) if !sample.agreed() => {
-                sample.apply(facts, &self.judged.check, event)?;
+                sample.apply(facts, CheckVerdict::of(&self.judged.check), event)?;
                 self.rechecked |= sample.agreed();
                 if sample.agreed() {
                     self.stage = Stage::Decide;
@@ -274,10 +297,12 @@ impl Room for Ratchet {
             (Stage::Restoring { attempt, to }, Event::RestoreEnded(ended))
                 if (ended.attempt, ended.to) == (*attempt, *to) =>
             {
+                let (attempt, to) = (*attempt, *to);
                 self.stage = if ended.error.is_empty() {
-                    Stage::Walk
+                    Stage::Walk { attempt, to }
                 } else {
-                    Stage::Broken(ended.error.clone())
+                    let why = ended.error.clone();
+                    Stage::Broken { attempt, to, why }
                 };
             }
             // Restoring is idempotent: a half-made one is completed.
@@ -287,7 +312,7 @@ impl Room for Ratchet {
                     to: *to,
                 };
             }
-            (Stage::Walk, Event::TreeObserved(seen)) if seen.purpose == TreePurpose::AfterRestore => {
+            (Stage::Walk { .. }, Event::TreeObserved(seen)) if seen.purpose == TreePurpose::AfterRestore => {
                 return Ok(Phase::Progress(Progress::new(self.judged, true, self.rechecked)));
             }
             _ => return Err(Self::illegal(event, "not the next step of this decision")),
@@ -299,7 +324,7 @@ impl Room for Ratchet {
         match &self.stage {
             Stage::Restoring { attempt, .. } => Some(*attempt),
             Stage::Recheck(sample) => sample.awaiting(),
-            Stage::Decide | Stage::Restore { .. } | Stage::Walk | Stage::Broken(_) => None,
+            Stage::Decide | Stage::Restore { .. } | Stage::Walk { .. } | Stage::Broken { .. } => None,
         }
     }
 }

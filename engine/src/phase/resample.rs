@@ -1,18 +1,20 @@
 //! One more run of the check at the same tree, inside another room.
 //!
-//! Used before a rejection or a halt that a flaky check could have caused, and before green. The first
-//! run is the reference; a later run at the same tree is a sample of its determinism (SPEC 4.4).
+//! Used before a rejection or a halt that a flaky check could have caused, before green, and before a later
+//! life works. The first run is the reference; a later run at the same tree is a sample of its determinism (SPEC 4.4).
 
 use alloc::format;
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use super::check::{Failure, failure, halt_for};
 use super::{Illegal, halt};
 use crate::effect::{Effect, Next};
 use crate::event::Event;
 use crate::event::halt::HaltReason;
-use crate::event::id::PhaseName;
+use crate::event::id::{Digest, PhaseName};
 use crate::event::iteration::{CheckEnded, CheckPurpose};
+use crate::event::measurement::MemberChange;
 use crate::facts::Facts;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -22,6 +24,22 @@ enum Stage {
     Agreed(alloc::rc::Rc<CheckEnded>),
     Disagreed(String),
     Failed(alloc::rc::Rc<CheckEnded>),
+}
+
+/// What a run of the check said, as far as two runs on one tree must agree: durations and text do not count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct CheckVerdict {
+    exit: Option<i32>,
+    members: Digest,
+}
+
+impl CheckVerdict {
+    pub(crate) fn of(check: &CheckEnded) -> Self {
+        Self {
+            exit: check.run.exited(),
+            members: check.measurement.members_digest,
+        }
+    }
 }
 
 /// A sample under way, or its result.
@@ -34,15 +52,29 @@ pub struct Resample {
 
 impl Resample {
     pub(crate) fn new(purpose: CheckPurpose) -> Self {
+        Self::numbered(purpose, 1)
+    }
+
+    /// A sample of which this iteration has seen attempts before.
+    pub(crate) fn numbered(purpose: CheckPurpose, attempt: u32) -> Self {
         Self {
             purpose,
-            attempt: 1,
+            attempt,
             stage: Stage::Ask,
         }
     }
 
+    pub(crate) fn attempt(&self) -> u32 {
+        self.attempt
+    }
+
     pub(crate) fn agreed(&self) -> bool {
         matches!(self.stage, Stage::Agreed(_))
+    }
+
+    /// It ended without agreement: only a halt is left to record, in this life or in the next.
+    pub(crate) fn failed(&self) -> bool {
+        matches!(self.stage, Stage::Disagreed(_) | Stage::Failed(_))
     }
 
     /// The confirming run of a green check, once it agreed.
@@ -74,15 +106,15 @@ impl Resample {
     }
 
     /// Takes a fact about this sample; `reference` is the run that it repeats.
-    pub(crate) fn apply(&mut self, facts: &mut Facts, reference: &CheckEnded, event: &Event) -> Result<(), Illegal> {
+    pub(crate) fn apply(&mut self, facts: &mut Facts, reference: CheckVerdict, event: &Event) -> Result<(), Illegal> {
         match (&self.stage, event) {
             (Stage::Ask, Event::CheckBegan(began))
-                if (began.attempt, began.purpose) == self.key() && began.iteration == reference.iteration =>
+                if (began.attempt, began.purpose) == self.key() && began.iteration == facts.iteration =>
             {
                 self.stage = Stage::Running;
             }
             (Stage::Running, Event::CheckEnded(ended))
-                if (ended.attempt, ended.purpose) == self.key() && ended.iteration == reference.iteration =>
+                if (ended.attempt, ended.purpose) == self.key() && ended.iteration == facts.iteration =>
             {
                 self.stage = match failure(&ended.run, facts) {
                     Some(Failure::Again) => {
@@ -114,28 +146,45 @@ impl Resample {
     }
 }
 
-/// Agreement is equal exit status and equal members: durations and text do not count.
-fn compare(facts: &mut Facts, reference: &CheckEnded, sample: &CheckEnded) -> Stage {
+/// Agreement is an equal verdict.
+fn compare(facts: &mut Facts, reference: CheckVerdict, sample: &CheckEnded) -> Stage {
     facts.determinism.samples += 1;
-    let same_exit = reference.run.exited() == sample.run.exited();
-    let same_members = reference.measurement.members_digest == sample.measurement.members_digest;
-    if same_exit && same_members {
+    let seen = CheckVerdict::of(sample);
+    if seen == reference {
         return Stage::Agreed(alloc::rc::Rc::new(sample.clone()));
     }
     facts.determinism.disagreements += 1;
-    let exit = |check: &CheckEnded| {
-        check
-            .run
-            .exited()
+    let exit = |verdict: CheckVerdict| {
+        verdict
+            .exit
             .map_or_else(|| "no status".into(), |code| format!("status {code}"))
     };
-    let first = sample.measurement.changes.first();
-    let member = first
-        .map(|c| format!("; {} became {}", c.id, c.status))
-        .unwrap_or_default();
+    let differs = if seen.members == reference.members {
+        Vec::new()
+    } else {
+        changed(facts, sample)
+    };
+    let member = differs.first().map(|c| format!("; {} became {}", c.id, c.status));
+    let again = if sample.purpose == CheckPurpose::Resume {
+        " in this life"
+    } else {
+        ""
+    };
     Stage::Disagreed(format!(
-        "{} first and {} on the same tree{member}",
+        "{} first and {}{again} on the same tree{}",
         exit(reference),
-        exit(sample)
+        exit(seen),
+        member.unwrap_or_default()
     ))
+}
+
+/// What differs from the run that was repeated. Between two lives that is not the run before it.
+fn changed(facts: &Facts, sample: &CheckEnded) -> Vec<MemberChange> {
+    match facts.accepted.as_deref() {
+        Some(accepted) if sample.purpose == CheckPurpose::Resume => {
+            let now: Vec<_> = facts.members.iter().map(|(id, status)| (id.clone(), status)).collect();
+            accepted.statuses.changes_to(&now)
+        }
+        _ => sample.measurement.changes.clone(),
+    }
 }

@@ -51,14 +51,12 @@ pub(super) fn ledger(facts: &mut Facts, event: &Event) -> bool {
             bounds.budget_microusd = amended.budget_microusd.or(bounds.budget_microusd);
         }
         Event::Reserved(reserved) => {
-            let sum = reserved
-                .calls
-                .iter()
-                .fold(0_u64, |sum, call| sum.saturating_add(call.max_microusd));
-            facts.spend.reserved_microusd = facts.spend.reserved_microusd.saturating_add(sum);
+            for call in &reserved.calls {
+                facts.spend.reserve(&call.id, call.max_microusd);
+            }
         }
         Event::Settled(settled) => {
-            facts.spend.reserved_microusd = 0;
+            facts.spend.close();
             for call in settled.calls.iter().filter(|call| call.status != CallStatus::Skipped) {
                 if facts.spend.book(&call.id) {
                     let spend = &mut facts.spend;

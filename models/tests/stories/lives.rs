@@ -133,7 +133,7 @@ fn a_confirmation_on_another_tree_confirms_nothing() {
         &format!(
             "{RED}
              suspend
-             resume walk:resume
+             resume walk:resume resume#1 ->1 walk:after_check
              1 context exec#1 ->0 walk:after_exec iteration#1 ->0 walk:after_check guards accept
              suspend
              resume walk:resume iteration#2 ->0 walk:after_check guards accept confirmation#1 ->0 walk:after_check guards progress checkpoint
@@ -154,7 +154,7 @@ fn an_interrupted_restore_is_completed() {
             &format!(
                 "{RED}
                  1 context exec#1 ->0 walk:after_exec iteration#1 ->1 walk:after_check guards recheck#1 ->1 reject:regressed restore#1 interrupted:ratchet#1
-                 resume restore#2 ->ok walk:after_restore progress checkpoint walk:resume
+                 resume restore#2 ->ok walk:after_restore progress checkpoint walk:resume resume#1 ->1 walk:after_check
                  2 context exec#1 ->0 walk:after_exec iteration#1 ->0 walk:after_check guards accept confirmation#1 ->0 walk:after_check guards progress checkpoint
                  halt success_condition_met check_passed"
             ),
@@ -264,7 +264,7 @@ fn a_question_is_answered_and_the_run_continues() {
             "{RED}
              1 context exec#1 ->0 walk:after_exec
              halt human_required asked acked
-             resume walk:resume
+             resume walk:resume resume#1 ->1 walk:after_check
              2 context exec#1 ->0 walk:after_exec iteration#1 ->0 walk:after_check guards accept confirmation#1 ->0 walk:after_check guards progress checkpoint
              halt success_condition_met check_passed"
         ),

@@ -8,8 +8,10 @@ mod commands;
 mod endings;
 mod guards;
 mod lives;
+mod money;
 mod precedence;
 mod ratchet;
+mod revisits;
 
 use engine::event::halt::HaltReason;
 use engine::event::policy::{Command, Policy};

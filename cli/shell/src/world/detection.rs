@@ -48,6 +48,8 @@ fn is_shell(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -1,0 +1,196 @@
+//! What the world's answers amount to: the facts that [`State`] records for them, with nothing judged.
+
+use alloc::string::String;
+
+use super::State;
+use crate::effect::{Effect, Observation, Reading};
+use crate::event::Event;
+use crate::event::halt::HaltReason;
+use crate::event::iteration::{CheckEnded, ContextBuilt, ExecuteEnded, RestoreEnded, RetryWaited, TreeObserved};
+use crate::event::measurement::{IntegritySet, Measurement, MemberStatus};
+use crate::event::run::Halted;
+
+impl State {
+    /// The fact that an answer amounts to.
+    pub fn observe(&self, effect: &Effect, observation: Observation) -> Event {
+        match (effect, observation) {
+            (Effect::ObserveTree { iteration, purpose, .. }, Observation::Tree { at, seen }) => TreeObserved {
+                at,
+                iteration: *iteration,
+                purpose: *purpose,
+                seen,
+            }
+            .into(),
+            (
+                Effect::BuildContext(request),
+                Observation::Context {
+                    path,
+                    digest,
+                    bytes,
+                    tokens,
+                    manifest,
+                    error,
+                },
+            ) => ContextBuilt {
+                iteration: request.iteration,
+                path,
+                digest,
+                bytes,
+                tokens,
+                manifest,
+                error,
+            }
+            .into(),
+            (
+                Effect::Execute { iteration, attempt, .. },
+                Observation::Executed {
+                    at,
+                    run,
+                    ask,
+                    interference,
+                },
+            ) => ExecuteEnded {
+                at,
+                iteration: *iteration,
+                attempt: *attempt,
+                run,
+                ask,
+                interference,
+            }
+            .into(),
+            (Effect::Wait { iteration, attempt, .. }, Observation::Waited { at }) => RetryWaited {
+                at,
+                iteration: *iteration,
+                attempt: *attempt,
+            }
+            .into(),
+            (
+                Effect::Check {
+                    iteration,
+                    attempt,
+                    purpose,
+                    ..
+                },
+                Observation::Checked { at, run, reading },
+            ) => {
+                let measurement = self.measurement(reading);
+                CheckEnded {
+                    at,
+                    iteration: *iteration,
+                    attempt: *attempt,
+                    purpose: *purpose,
+                    run,
+                    measurement,
+                }
+                .into()
+            }
+            (
+                Effect::Restore { iteration, attempt, to },
+                Observation::Restored {
+                    at,
+                    written,
+                    removed,
+                    saved,
+                    error,
+                },
+            ) => {
+                let (iteration, attempt, to) = (*iteration, *attempt, *to);
+                RestoreEnded {
+                    at,
+                    iteration,
+                    attempt,
+                    to,
+                    written,
+                    removed,
+                    saved,
+                    error,
+                }
+                .into()
+            }
+            (_, Observation::TreeLost { why, .. }) => self.broken(HaltReason::WorkspaceInvalid, "workdir_lost", why),
+            (effect, _) => {
+                let why = alloc::format!("the world answered {effect:?} with something else");
+                self.broken(HaltReason::InternalError, "foreign_answer", why)
+            }
+        }
+    }
+
+    /// A halt that an observation itself amounts to.
+    fn broken(&self, reason: HaltReason, cause: &str, why: String) -> Event {
+        let mut sentence = String::from(reason.row().sentence.trim_end_matches('.'));
+        sentence.push_str(": ");
+        sentence.push_str(&why);
+        sentence.push('.');
+        let accepted = self.facts.accepted.as_ref().map(|accepted| accepted.tree);
+        let (iteration, tree) = (self.facts.iteration, self.facts.tree);
+        Halted {
+            iteration,
+            reason,
+            cause: cause.into(),
+            sentence,
+            tree,
+            accepted,
+            improving: false,
+        }
+        .into()
+    }
+
+    /// Compares a reading with what was known, so that the journal keeps only the difference.
+    fn measurement(&self, mut reading: Reading) -> Measurement {
+        if !reading.complete {
+            self.complete(&mut reading);
+        }
+        let integrity = reading.integrity.map(|set| {
+            let known = &self.facts.integrity;
+            let usable = set.error.is_empty();
+            let lost = known
+                .iter()
+                .filter(|id| usable && set.ids.binary_search(id).is_err())
+                .cloned()
+                .collect();
+            let added = set.ids.iter().filter(|id| !known.contains(id)).cloned().collect();
+            IntegritySet {
+                total: u64::try_from(set.ids.len()).unwrap_or(u64::MAX),
+                digest: set.digest,
+                added,
+                lost,
+                error: set.error,
+            }
+        });
+        Measurement {
+            members_total: u64::try_from(reading.members.len()).unwrap_or(u64::MAX),
+            changes: self.facts.members.changes_to(&reading.members),
+            collector: reading.collector,
+            note: reading.note,
+            report: reading.report,
+            announced: reading.announced,
+            concluded: reading.concluded,
+            finished: reading.finished,
+            complete: reading.complete,
+            contradictions: reading.contradictions,
+            retried: reading.retried,
+            members_digest: reading.members_digest,
+            messages_digest: reading.messages_digest,
+            output_digest: reading.output_digest,
+            integrity,
+            cost_us: reading.cost_us,
+        }
+    }
+
+    /// Some sources list only what fails: whoever was known and is not listed now passes.
+    fn complete(&self, reading: &mut Reading) {
+        let known = self
+            .facts
+            .members
+            .iter()
+            .map(|(id, _)| id)
+            .chain(self.facts.universe.iter());
+        let passing: alloc::vec::Vec<_> = known
+            .filter(|id| reading.members.binary_search_by(|(other, _)| other.cmp(id)).is_err())
+            .map(|id| (id.clone(), MemberStatus::Passed))
+            .collect();
+        reading.members.extend(passing);
+        reading.members.sort_unstable();
+        reading.members.dedup_by(|a, b| a.0 == b.0);
+    }
+}
