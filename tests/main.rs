@@ -5,16 +5,20 @@
 
 mod conformance {
     mod architecture;
+    mod causes;
     mod golden;
     mod house;
     mod matrix;
     mod rooms;
     mod spec;
+    mod verdicts;
 }
 mod support;
 
 mod e2e {
     mod agentside;
+    mod answers;
+    mod barriers;
     mod cli_contract;
     mod cli_demo;
     mod cli_record;
@@ -27,6 +31,8 @@ mod e2e {
     mod hostile;
     mod lives;
     mod process;
+    mod profile;
+    mod readonly;
     mod runners;
     mod safety;
 }

@@ -22,7 +22,17 @@ pub(crate) struct Args {
     at: Workdir,
 }
 
+/// The objects of this command.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Objects {
+    findings: Vec<Shown>,
+    runs: u64,
+    events: u64,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Shown {
     grade: &'static str,
     subject: String,
@@ -32,7 +42,11 @@ struct Shown {
 pub(crate) fn run(args: Args, scene: &Scene) -> Result<Outcome, Failure> {
     let workdir = paths::workdir(&args.at.workdir)?;
     let Some(state) = StateDir::open(&workdir)? else {
-        let answer = Answer::new("check", "ok").with("findings", Vec::<Shown>::new());
+        let answer = Answer::new("check", "ok").with(&Objects {
+            findings: Vec::new(),
+            runs: 0,
+            events: 0,
+        });
         let text = format!("nothing to check: {} has no state directory\n", workdir.display());
         return Ok(Outcome::new(answer, text));
     };
@@ -79,10 +93,11 @@ pub(crate) fn run(args: Args, scene: &Scene) -> Result<Outcome, Failure> {
             detail: finding.detail,
         })
         .collect();
-    let answer = answer
-        .with("findings", shown)
-        .with("runs", seen.runs)
-        .with("events", seen.events);
+    let answer = answer.with(&Objects {
+        findings: shown,
+        runs: seen.runs,
+        events: seen.events,
+    });
     let exit = if broken {
         HaltReason::InvariantFailed.exit_code()
     } else {

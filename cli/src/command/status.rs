@@ -32,7 +32,15 @@ pub(crate) struct Args {
 /// Between two looks at a journal that grows.
 const LOOK: Duration = Duration::from_millis(200);
 
+/// The object of this command.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Objects {
+    state: Shown,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Shown {
     phase: &'static str,
     /// Somebody is at work on this run now.
@@ -77,7 +85,7 @@ pub(crate) fn run(args: Args, scene: &Scene) -> Result<Outcome, Failure> {
     let status = label(state, holder.as_ref());
     let shown = shown(&record, state, holder.as_ref(), damage.clone());
     let text = text(&place, &record, state, holder.as_ref(), scene);
-    let answer = life::about("status", status, &place.run, state, &place.workdir).with("state", shown);
+    let answer = life::about("status", status, &place.run, state, &place.workdir).with(&Objects { state: shown });
     Ok(Outcome::new(answer, text).warning(damage))
 }
 

@@ -39,7 +39,16 @@ pub(crate) struct Args {
     out: Option<PathBuf>,
 }
 
+/// The objects of this command.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Objects {
+    signature: Signature,
+    journal: Verified,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Signature {
     /// `unsigned`, `unchecked` (signed by a key nobody vouched for here) or `verified`.
     state: &'static str,
@@ -53,6 +62,7 @@ struct Signature {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Verified {
     events: u64,
     head: String,
@@ -71,6 +81,7 @@ struct Verified {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Defect {
     code: &'static str,
     label: &'static str,
@@ -98,9 +109,10 @@ pub(crate) fn run(args: Args, scene: &Scene) -> Result<Outcome, Failure> {
     answer.run_id = Some(place.run.id().to_string());
     answer.verified = Some(sound);
     answer.receipt = Some(place.run.receipt().to_string_lossy().into_owned());
-    answer = answer
-        .with("signature", signature(&audit))
-        .with("journal", journal_object(&audit, proof.as_deref()));
+    answer = answer.with(&Objects {
+        signature: signature(&audit),
+        journal: journal_object(&audit, proof.as_deref()),
+    });
     let text = text(&place, &audit, proof.as_deref(), live);
     let Some(why) = audit.defect() else {
         return Ok(Outcome::new(answer, text).warning(lag(&audit)));

@@ -8,6 +8,7 @@ use alloc::format;
 use super::{Evidence, Guard, Outcome};
 use crate::event::finding::Finding;
 use crate::event::halt::HaltReason;
+use alloc::string::String;
 
 pub static GUARD: Guard = Guard {
     name: "state_interference",
@@ -15,6 +16,9 @@ pub static GUARD: Guard = Guard {
     reason: HaltReason::BlockedPathModified,
     check,
 };
+
+/// Ends the name of a directory that is gone with all that was in it.
+pub const REMOVED: &str = "(removed)";
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     let work = evidence
@@ -28,6 +32,13 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
 /// What this guard says of a file that changed while one command ran.
 pub(super) fn touched(owner: &str, name: &str) -> Finding {
     GUARD.violation(name, format!("changed while the {owner} ran"))
+}
+
+/// Whether what was touched holds the record of the run, which no restore brings back.
+pub(crate) fn reached_journal(touched: &[String]) -> bool {
+    touched
+        .iter()
+        .any(|name| name.ends_with(REMOVED) || name.split('/').any(|part| part == "journal"))
 }
 
 #[cfg(test)]
@@ -44,5 +55,13 @@ mod tests {
         let found = check(&bench.evidence()).findings;
         let subjects: alloc::vec::Vec<_> = found.iter().map(|f| f.subject.as_str()).collect();
         assert_eq!(subjects, ["journal/00000000.seg", "LOCK"]);
+    }
+
+    #[test]
+    fn the_journal_is_reached_by_its_files_and_by_removing_what_holds_it() {
+        let reached = |name: &str| reached_journal(&[name.into()]);
+        assert!(reached(".loopexec/runs/r/journal/00000000.seg"));
+        assert!(reached(".loopexec/ (removed)") && reached(".loopexec/runs/r/ (removed)"));
+        assert!(!reached(".loopexec/runs/r/receipt.jsonl") && !reached(".loopexec/runs/journal-7/state.json"));
     }
 }

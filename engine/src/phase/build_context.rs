@@ -138,3 +138,61 @@ fn iteration_cap(facts: &Facts) -> Next {
     };
     halt(facts, HaltReason::MaxIterationsReached, cause, &detail)
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::*;
+    use crate::event::id::Stamp;
+    use crate::event::policy::Policy;
+    use crate::event::run::RunOpened;
+
+    /// Every cap is reached at once.
+    fn exhausted() -> Facts {
+        let mut policy = Policy::default();
+        policy.thresholds.comprehension_every = 2;
+        policy.bounds.max_iterations = 3;
+        policy.bounds.timeout_ms = Some(10);
+        policy.bounds.budget_microusd = Some(100);
+        let opened = RunOpened {
+            at: Stamp::default(),
+            run_id: "r".into(),
+            engine: String::new(),
+            workdir: "/w".into(),
+            boot_id: String::new(),
+            policy_digest: crate::event::id::Digest::ZERO,
+            policy,
+            origins: [].into(),
+            programs: [].into(),
+        };
+        let mut facts = crate::State::open(opened).facts;
+        facts.people.unread = 2;
+        facts.spend.microusd = 100;
+        facts.elapsed_ms = 10;
+        facts.iteration = 3;
+        facts
+    }
+
+    #[test]
+    fn caps_are_judged_in_the_order_of_the_contract() {
+        let mut facts = exhausted();
+        let mut causes = Vec::new();
+        while let Some(Next::Record(Event::Halted(halted))) = cap(&facts) {
+            causes.push((halted.reason, halted.cause));
+            match causes.len() {
+                1 => facts.people.unread = 1,
+                2 => facts.bounds.budget_microusd = Some(101),
+                3 => facts.bounds.timeout_ms = Some(11),
+                _ => facts.bounds.max_iterations = 4,
+            }
+        }
+        let expected = [
+            (HaltReason::ComprehensionDebtExceeded, "unread_changes"),
+            (HaltReason::BudgetExceeded, "spend"),
+            (HaltReason::BudgetExceeded, "run_deadline"),
+            (HaltReason::MaxIterationsReached, "unmeasured"),
+        ];
+        assert_eq!(causes, expected.map(|(reason, cause)| (reason, cause.into())));
+    }
+}

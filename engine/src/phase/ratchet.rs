@@ -20,6 +20,7 @@ use crate::event::iteration::{CandidateAccepted, CandidateRejected, CheckPurpose
 use crate::event::measurement::{ReportState, TreeSeen};
 use crate::event::policy::OnViolation;
 use crate::facts::{Accepted, Facts};
+use crate::guard::state_interference;
 use crate::members::{IdSet, Members, is_pseudo};
 use crate::state::FAILURES_CMD;
 use crate::words::counted;
@@ -100,7 +101,8 @@ impl Ratchet {
             let guards = &facts.policy().guards;
             let give_up = guards.on_violation == OnViolation::Halt
                 || facts.violations >= guards.violations_max
-                || judged.turn.iteration == 0;
+                || judged.turn.iteration == 0
+                || state_interference::reached_journal(&judged.turn.interference);
             if give_up {
                 let detail = if facts.violations > 1 {
                     format!(

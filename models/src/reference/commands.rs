@@ -227,6 +227,8 @@ impl Reader {
         self.end("exec", event)?;
         let run = &event["run"];
         self.turn.asked = !event["ask"].is_null();
+        let mut touched = list(event, "interference").iter().filter_map(Value::as_str);
+        self.turn.forged |= touched.any(|name| name.contains("journal/") || name.ends_with("(removed)"));
         self.turn.out_of_time = text(run, "stop") == "run_deadline";
         let by_itself = text(run, "stop") == "none";
         self.turn.failed = by_itself && !(text(run, "outcome") == "exited" && run["code"] == 0);

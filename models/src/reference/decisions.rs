@@ -100,6 +100,7 @@ impl Reader {
                 )?;
                 let max = number(&self.policy["guards"], "violations_max");
                 must(self.violations < max, "violations are bounded")?;
+                must(!self.turn.forged, "no restore brings a record back that was written to")?;
             }
             "regressed" => {
                 must(self.turn.violated.is_empty(), "a violation outranks a regression")?;

@@ -4,10 +4,11 @@ use engine::event::halt::HaltReason as R;
 use engine::event::measurement::SurfaceClass;
 use engine::event::policy::{OnViolation, Policy};
 use models::act::{Edit, End, Look, Turn, Walk};
+use models::drive::Run;
 use models::project::Tree;
-use models::script::Script;
+use models::script::{Script, halt};
 
-use super::{RED, ends, last_told, policy, project, run, told};
+use super::{RED, ends, go_on, last_told, policy, project, run, told};
 
 fn restoring(policy: &mut Policy) {
     policy.guards.on_violation = OnViolation::Restore;
@@ -343,4 +344,40 @@ fn a_lost_workdir_halts_as_such() {
              halt workspace_invalid workdir_lost"
         ),
     );
+}
+
+#[test]
+fn what_cannot_be_put_back_halts_under_restore_too() {
+    let baseline = Script::default().looks(&[Look::ExitZero]);
+    let confirming = Script::edits(&[Edit::Fix(2)]).looks(&[Look::Honest, Look::Honest, Look::WritesSurface]);
+    let recorded = Script::edits(&[Edit::TouchState]);
+    let cases = [
+        ("the baseline", baseline, R::CheckInadequate, "artefact_consistency", 0),
+        (
+            "the confirming run",
+            confirming,
+            R::MetricIntegrityViolation,
+            "check_mutation",
+            1,
+        ),
+        ("the journal", recorded, R::BlockedPathModified, "state_interference", 1),
+    ];
+    for (what, script, reason, guard, iteration) in cases {
+        let run = run(policy(restoring), project(3), script);
+        ends(&run, reason, guard, "");
+        assert_eq!(halt(&run.journal).unwrap().iteration, iteration, "{what}");
+        let restored = run.journal.iter().filter(|event| event.name() == "restore_began");
+        assert_eq!(restored.count(), 0, "{what}");
+    }
+}
+
+#[test]
+fn what_somebody_else_changed_between_two_lives_halts_under_restore_too() {
+    let mut script = Script::edits(&[Edit::Fix(0)]).stop("checkpointed");
+    let mut run = Run::new(policy(restoring), project(0));
+    run.live(&mut script).unwrap();
+    run.world.tree.watched = 1;
+    go_on(&mut run, &mut script);
+    ends(&run, R::BlockedPathModified, "surface_drift", "since t0");
+    assert!(run.journal.iter().all(|event| event.name() != "restore_began"));
 }

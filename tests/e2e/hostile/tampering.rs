@@ -255,3 +255,24 @@ fn the_key_is_never_in_the_environment_of_a_command() {
     assert!(!project.told("env").contains("signing"), "{}", project.told("env"));
     assert_eq!(project.verified()["signature"]["state"], "verified");
 }
+
+#[test]
+fn a_touched_journal_halts_although_the_contract_puts_violations_back() {
+    for forge in [
+        "printf PASSED | dd of=$(ls .loopexec/runs/*/journal/*.seg) bs=1 seek=4500 conv=notrunc",
+        "rm -rf .loopexec",
+    ] {
+        let project = Project::new();
+        let answer = worked(&project, forge, &["--on-violation", "restore:3"]);
+        assert_caught(&answer, ".loopexec");
+        assert_eq!(answer.json["iteration"], 1, "{forge}: {answer:?}");
+    }
+    // What can be written anew from the journal is told and left at that.
+    let project = Project::new();
+    let answer = worked(
+        &project,
+        "echo >> $(ls .loopexec/runs/*/receipt.jsonl)",
+        &["--on-violation", "restore:3"],
+    );
+    assert_eq!(answer.text("halt_reason"), "max_iterations_reached", "{answer:?}");
+}

@@ -69,7 +69,7 @@ impl ReportFile {
         if self.before.as_ref().is_some_and(same) {
             return (ReportState::Stale, None);
         }
-        match foreign::read(&self.path, output::READ_MAX_BYTES) {
+        match output::report(&self.path) {
             Ok(bytes) => (ReportState::Fresh, Some(bytes)),
             Err(_) => (ReportState::Absent, None),
         }
@@ -213,7 +213,7 @@ impl RealWorld {
             auto.then(|| collect::recognise(&artefact)).flatten()
         });
         let mut reading = bare(&stdout.bytes, &stderr.bytes, fact.exited() != Some(0));
-        match collector.map(|collector| (collector.collect)(&artefact)) {
+        match collector.map(|collector| collector.read(&artefact)) {
             None => reading.report = report,
             Some(Ok(measured)) => {
                 if !whole && report == ReportState::NotUsed {
@@ -361,7 +361,7 @@ fn report_files(dir: &Path) -> Vec<(String, Vec<u8>)> {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten();
     let mut files: Vec<_> = entries
         .filter_map(|entry| {
-            let bytes = foreign::read(&entry.path(), output::READ_MAX_BYTES).ok()?;
+            let bytes = output::report(&entry.path()).ok()?;
             Some((entry.file_name().into_string().ok()?, bytes))
         })
         .collect();

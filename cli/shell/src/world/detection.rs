@@ -48,7 +48,6 @@ fn is_shell(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
 
     use super::*;
 
@@ -75,7 +74,7 @@ mod tests {
     fn a_runner_named_by_its_path_is_recognised() {
         let dir = tempfile::tempdir().unwrap();
         let runner = dir.path().join("pytest");
-        fs::write(&runner, "#!/usr/bin/python3\nfrom pytest import main\n").unwrap();
+        std::fs::write(&runner, "#!/usr/bin/python3\nfrom pytest import main\n").unwrap();
         let check = Command::shell(&format!("{} -q", runner.display()));
         assert_eq!(detection(dir.path(), &check).invocations()[0].program(), "pytest");
     }

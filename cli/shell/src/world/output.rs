@@ -1,12 +1,20 @@
 //! The whole of a captured stream, for those who read reports.
 
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{self, Read};
+use std::path::Path;
 
+use crate::foreign;
+use crate::oracle::collect::BOUNDS;
 use crate::process::{Captured, CommandRun};
 
 /// A report is read up to this size; what is longer cannot be trusted to be whole.
-pub(super) const READ_MAX_BYTES: u64 = 32 << 20;
+const READ_MAX_BYTES: u64 = BOUNDS.report_bytes as u64;
+
+/// A report file. Of one that is too large, just enough that its reader sees so.
+pub(super) fn report(path: &Path) -> io::Result<Vec<u8>> {
+    foreign::read_start(path, READ_MAX_BYTES + 1)
+}
 
 /// A stream as far as it was kept.
 pub(super) struct Stream {

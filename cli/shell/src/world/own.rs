@@ -8,6 +8,8 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use engine::guard::state_interference::REMOVED;
+
 use crate::paths::{RunDir, STATE_DIR};
 
 /// By name: inode, size and change time; nothing for what is not there.
@@ -38,7 +40,7 @@ impl OwnFiles {
             } else {
                 state.to_path_buf()
             };
-            return vec![format!("{}/ (removed)", gone.display())];
+            return vec![format!("{}/ {REMOVED}", gone.display())];
         }
         differences(&self.before, &look(&self.workdir, &self.run))
     }

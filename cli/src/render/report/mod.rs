@@ -19,6 +19,7 @@ pub(crate) use write::{markdown, text};
 
 /// Everything that a report says.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Report {
     pub(crate) run_id: String,
     pub(crate) phase: &'static str,
@@ -59,12 +60,14 @@ pub(crate) struct Report {
 }
 
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Origin {
     pub(crate) key: String,
     pub(crate) source: String,
 }
 
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Program {
     pub(crate) role: String,
     pub(crate) path: String,
@@ -72,6 +75,7 @@ pub(crate) struct Program {
 }
 
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Cost {
     /// `unmetered`, `observed` or `strict`.
     pub(crate) metering: &'static str,
@@ -85,6 +89,7 @@ pub(crate) struct Cost {
 }
 
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Fingerprint {
     pub(crate) iteration: u32,
     pub(crate) exit: Option<i32>,
@@ -94,12 +99,14 @@ pub(crate) struct Fingerprint {
 }
 
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Determinism {
     pub(crate) samples: u32,
     pub(crate) disagreements: u32,
 }
 
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Sums {
     pub(crate) elapsed_ms: u64,
     pub(crate) exec_ms: u64,

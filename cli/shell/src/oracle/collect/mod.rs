@@ -11,6 +11,7 @@
 //! leaves judging to the guards. An artefact that was asked for and is not there is an error, never
 //! an empty measurement.
 
+mod bounds;
 mod ctest;
 mod detect;
 mod error;
@@ -33,6 +34,7 @@ mod tap;
 mod unittest;
 mod vitest;
 
+pub use bounds::{BOUNDS, Bounds};
 pub use detect::{Detection, Invocation};
 pub use error::CollectError;
 pub use injection::{InjectRequest, Injection, ReportPlan};
@@ -53,6 +55,16 @@ pub struct Collector {
     /// What to add to the environment so that the unmodified command leaves an artefact.
     pub inject: fn(&InjectRequest<'_>) -> Injection,
     pub collect: fn(&Artefact<'_>) -> Result<Measured, CollectError>,
+}
+
+impl Collector {
+    /// What the run showed, read within [`BOUNDS`].
+    pub fn read(&self, artefact: &Artefact<'_>) -> Result<Measured, CollectError> {
+        BOUNDS.admit(self.name, artefact)?;
+        let measured = (self.collect)(artefact)?;
+        BOUNDS.hold(self.name, &measured.members)?;
+        Ok(measured)
+    }
 }
 
 /// Every collector, by name.
@@ -112,7 +124,7 @@ pub fn recognise(artefact: &Artefact<'_>) -> Option<&'static Collector> {
     ]
     .into_iter()
     .find(|collector| {
-        (collector.collect)(artefact).is_ok_and(|seen| {
+        collector.read(artefact).is_ok_and(|seen| {
             seen.finished
                 && seen.contradictions.is_empty()
                 && seen.concluded.is_some_and(|concluded| concluded > 0)
