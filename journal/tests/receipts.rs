@@ -1,5 +1,6 @@
 //! Receipts and proofs: the journal in the hands of people and other languages.
 #![allow(clippy::unwrap_used)]
+#![allow(clippy::print_stdout, reason = "a test that cannot run says so")]
 
 #[path = "support/mod.rs"]
 mod support;
