@@ -24,6 +24,7 @@ mod e2e {
     mod cli_record;
     mod cli_replay;
     mod cli_run;
+    mod clocks;
     mod cost;
     mod deciding;
     mod gaming;

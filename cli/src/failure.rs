@@ -139,6 +139,7 @@ impl From<RunError> for Failure {
         match error {
             RunError::Path(error) => error.into(),
             RunError::Lock(error) => error.into(),
+            RunError::StillRunning { .. } => Self::of(error.reason(), "leftover_processes", error.to_string()),
             other => Self::of(other.reason(), "", other.to_string()),
         }
     }

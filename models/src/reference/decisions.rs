@@ -199,6 +199,8 @@ impl Reader {
             ("failed", "execution_failure" | "budget_exceeded") => true,
             ("restore:failed", "execution_failure") => true,
             ("flaky", "check_flaky") => true,
+            ("meddled", "blocked_path_modified") => cause == "state_interference",
+            ("meddled", "objective_unverified") => cause == "leftover_processes",
             ("decide" | "objected", "objective_unverified") => {
                 let unverified = self.turn.green && !self.turn.clean || cause == "failures_cmd";
                 unverified || self.turn.violated.contains(reason)

@@ -253,6 +253,12 @@ fn the_guards_speak_once_more_after_the_confirming_run() {
             "left behind by the check",
         ),
         (
+            Look::TouchesState,
+            R::BlockedPathModified,
+            "state_interference",
+            "while the check ran",
+        ),
+        (
             Look::Stale,
             R::MetricIntegrityViolation,
             "artefact_consistency",
@@ -270,6 +276,38 @@ fn the_guards_speak_once_more_after_the_confirming_run() {
             ),
         );
         ends(&run, reason, guard, words);
+    }
+}
+
+#[test]
+fn a_check_that_writes_into_the_record_halts_in_the_baseline_and_later() {
+    for looks in [&[Look::TouchesState][..], &[Look::Honest, Look::TouchesState]] {
+        let run = run(policy(|_| {}), project(3), Script::edits(&[Edit::Fix(2)]).looks(looks));
+        ends(
+            &run,
+            R::BlockedPathModified,
+            "state_interference",
+            "while the check ran",
+        );
+    }
+}
+
+#[test]
+fn what_a_recheck_did_beside_measuring_halts_though_no_guard_follows_it() {
+    for (look, reason, guard) in [
+        (Look::TouchesState, R::BlockedPathModified, "state_interference"),
+        (Look::Survivor, R::ObjectiveUnverified, "leftover_processes"),
+    ] {
+        let script = Script::edits(&[Edit::Break(0)]).looks(&[Look::Honest, Look::Honest, look]);
+        let run = run(policy(|_| {}), project(3), script);
+        told(
+            &run,
+            &format!(
+                "{RED}
+                 1 context exec#1 ->0 walk:after_exec iteration#1 ->1 walk:after_check guards recheck#1 ->1
+                 halt {reason} {guard}"
+            ),
+        );
     }
 }
 

@@ -12,10 +12,12 @@
 //! an empty measurement.
 
 mod bounds;
+mod ctest;
 mod detect;
 mod error;
 mod go;
 mod go_text;
+mod googletest;
 mod injection;
 mod jest;
 mod junit;
@@ -27,6 +29,7 @@ mod node;
 mod node_spec;
 mod pytest;
 mod pytest_record;
+mod rspec;
 mod tap;
 mod unittest;
 mod vitest;
@@ -66,13 +69,16 @@ impl Collector {
 
 /// Every collector, by name.
 pub static ALL: &[&Collector] = &[
+    &ctest::COLLECTOR,
     &go::COLLECTOR,
+    &googletest::COLLECTOR,
     &jest::COLLECTOR,
     &junit::COLLECTOR,
     &libtest::COLLECTOR,
     &nextest::COLLECTOR,
     &node::COLLECTOR,
     &pytest::COLLECTOR,
+    &rspec::COLLECTOR,
     &tap::COLLECTOR,
     &unittest::COLLECTOR,
     &vitest::COLLECTOR,
@@ -114,6 +120,7 @@ pub fn recognise(artefact: &Artefact<'_>) -> Option<&'static Collector> {
         &libtest::COLLECTOR,
         &tap::COLLECTOR,
         &unittest::COLLECTOR,
+        &ctest::COLLECTOR,
     ]
     .into_iter()
     .find(|collector| {
