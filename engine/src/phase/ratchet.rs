@@ -102,7 +102,8 @@ impl Ratchet {
             let give_up = guards.on_violation == OnViolation::Halt
                 || facts.violations >= guards.violations_max
                 || judged.turn.iteration == 0
-                || state_interference::reached_journal(&judged.turn.interference);
+                || state_interference::reached_journal(&judged.turn.interference)
+                || state_interference::reached_journal(&judged.check.interference);
             if give_up {
                 let detail = if facts.violations > 1 {
                     format!(

@@ -74,7 +74,7 @@ mod tests {
     fn a_runner_named_by_its_path_is_recognised() {
         let dir = tempfile::tempdir().unwrap();
         let runner = dir.path().join("pytest");
-        std::fs::write(&runner, "#!/usr/bin/python3\nfrom pytest import main\n").unwrap();
+        fs::write(&runner, "#!/usr/bin/python3\nfrom pytest import main\n").unwrap();
         let check = Command::shell(&format!("{} -q", runner.display()));
         assert_eq!(detection(dir.path(), &check).invocations()[0].program(), "pytest");
     }
