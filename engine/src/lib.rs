@@ -55,6 +55,7 @@ pub mod progress;
 mod rederive;
 pub mod report;
 mod state;
+pub mod words;
 
 pub use effect::{ContextRequest, Effect, IntegrityReading, Next, Observation, Reading};
 pub use facts::{Accepted, Determinism, Facts, People, Spend};

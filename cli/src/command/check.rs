@@ -1,6 +1,7 @@
 //! `check`: hygiene of the state directory; never the application's own check.
 
 use engine::event::halt::HaltReason;
+use engine::words::counted;
 use serde::Serialize;
 use shell::paths::{self, StateDir};
 use shell::record::{self, Grade};
@@ -56,8 +57,9 @@ pub(crate) fn run(args: Args, scene: &Scene) -> Result<Outcome, Failure> {
         Grade::Note => "sound",
     };
     text.push_str(&format!(
-        "{verdict}: {} runs, {} events verified\n",
-        seen.runs, seen.events
+        "{verdict}: {}, {} verified\n",
+        counted(seen.runs, "run"),
+        counted(seen.events, "event")
     ));
     let mut answer = Answer::new("check", if broken { "error" } else { "ok" });
     if broken {

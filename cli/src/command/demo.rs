@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use engine::event::halt::HaltReason;
+use engine::words::counted;
 use journal::VerifyOptions;
 use serde::Serialize;
 use shell::config::{self, Flags, Inputs, env};
@@ -177,9 +178,9 @@ fn outcome(
     );
     let at = workdir_flag(&place.workdir);
     let text = format!(
-        "{}: three bugs, {} iterations, failing {}\n  journal    verified, {} events\n  replay     {replay}\n  project    {}\n\nnow look at\n  loopexec report{at}\n  loopexec explain-halt{at}\n  loopexec verify{at}\n  cat {}\n",
+        "{}: three bugs, {}, failing {}\n  journal    verified, {} events\n  replay     {replay}\n  project    {}\n\nnow look at\n  loopexec report{at}\n  loopexec explain-halt{at}\n  loopexec verify{at}\n  cat {}\n",
         scene.out.green("verified"),
-        finished.state.facts.iteration,
+        counted(finished.state.facts.iteration.into(), "iteration"),
         render::trend(&record.fold.trend, scene.out.utf8),
         finished.events,
         place.workdir.display(),

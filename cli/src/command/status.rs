@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use engine::State;
 use engine::event::Event;
+use engine::words::counted;
 use serde::Serialize;
 use shell::clock::{self, Utc};
 use shell::lock::Holder;
@@ -146,7 +147,7 @@ fn text(place: &Place, record: &Record, state: &State, holder: Option<&Holder>, 
         line("spent", render::money(facts.spend.microusd));
     }
     if facts.people.unread > 0 {
-        line("unread", format!("{} accepted changes", facts.people.unread));
+        line("unread", counted(facts.people.unread.into(), "accepted change"));
     }
     let ago = clock::wall_ms().saturating_sub(fold.last.wall_ms);
     let last = Utc::from_wall_ms(fold.last.wall_ms).rfc3339();

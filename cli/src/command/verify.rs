@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use engine::event::halt::HaltReason;
+use engine::words::counted;
 use journal::{Journal, VerifyOptions, checkpoint, keys};
 use serde::Serialize;
 use shell::paths;
@@ -215,7 +216,11 @@ fn text(place: &Place, audit: &Audit, proof: Option<&str>, live: bool) -> String
     };
     line(
         "events",
-        format!("{}{up_to} in {} segments", verdict.head.size, verdict.segments),
+        format!(
+            "{}{up_to} in {}",
+            verdict.head.size,
+            counted(verdict.segments, "segment")
+        ),
     );
     line("head", verdict.head.leaf.hex());
     line("decisions", decided(audit));
@@ -259,13 +264,16 @@ fn decided(audit: &Audit) -> String {
 fn signed(audit: &Audit) -> String {
     let tail = match audit.unsigned_events {
         0 => String::new(),
-        n => format!("; {n} events after it are unsigned"),
+        n => format!("; unsigned after it: {}", counted(n, "event")),
     };
     match &audit.signature {
         SignatureState::Unsigned => "unsigned: the chain shows changes to whoever remembers the head".to_owned(),
-        SignatureState::Verified { checkpoints, key } => format!("{checkpoints} checkpoints by key {key}{tail}"),
+        SignatureState::Verified { checkpoints, key } => {
+            format!("{} by key {key}{tail}", counted(*checkpoints, "checkpoint"))
+        }
         SignatureState::Unchecked { checkpoints, key_id } => {
-            format!("{checkpoints} checkpoints by an unknown key {key_id}; name the key with --key{tail}")
+            let checkpoints = counted(*checkpoints, "checkpoint");
+            format!("{checkpoints} by an unknown key {key_id}; name the key with --key{tail}")
         }
     }
 }

@@ -22,6 +22,7 @@ use crate::event::policy::OnViolation;
 use crate::facts::{Accepted, Facts};
 use crate::members::{IdSet, Members, is_pseudo};
 use crate::state::FAILURES_CMD;
+use crate::words::counted;
 
 /// Members named in a rejection; the rest is counted.
 const SUBJECTS_MAX: usize = 32;
@@ -203,11 +204,7 @@ impl Ratchet {
         facts.told = match rejected.cause {
             RejectCause::Regressed => format!(
                 "Your last change was undone: it broke {} that had passed: {named}.",
-                if rejected.subjects_total == 1 {
-                    "a test".into()
-                } else {
-                    format!("{} tests", rejected.subjects_total)
-                }
+                counted(rejected.subjects_total, "test")
             ),
             RejectCause::Violation => {
                 format!("Your last change was undone: it touched what is out of bounds: {named}.")

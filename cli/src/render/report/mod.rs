@@ -6,6 +6,7 @@ mod write;
 
 use engine::State;
 use engine::report::Totals;
+use engine::words::counted;
 use serde::Serialize;
 use shell::clock::Utc;
 use shell::record::Record;
@@ -122,8 +123,8 @@ impl Report {
         warnings.extend(receipt_warning);
         if fold.report.totals.clock_jumps > 0 {
             warnings.push(format!(
-                "the wall clock jumped {} times; durations come from the monotonic clock",
-                fold.report.totals.clock_jumps
+                "the wall clock made {}; durations come from the monotonic clock",
+                counted(fold.report.totals.clock_jumps.into(), "jump")
             ));
         }
         Self {
