@@ -1,6 +1,5 @@
 //! Receipts and proofs: the journal in the hands of people and other languages.
-#![allow(clippy::unwrap_used)]
-#![allow(clippy::print_stdout, reason = "a test that cannot run says so")]
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 #[path = "support/mod.rs"]
 mod support;
