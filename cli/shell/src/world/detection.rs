@@ -48,6 +48,7 @@ fn is_shell(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
 
     use super::*;
 
