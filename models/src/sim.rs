@@ -138,7 +138,7 @@ impl Thrown {
                 Look::Honest
             };
         }
-        match self.dice.below(18) {
+        match self.dice.below(19) {
             0..=3 => Look::Flip(self.dice.test()),
             4 => Look::ExitZero,
             5 => Look::ZeroTests(i32::from(self.dice.chance(50))),
@@ -153,6 +153,7 @@ impl Thrown {
             14 => Look::Survivor,
             15 => Look::Unfinished,
             16 => Look::Lost(self.lost()),
+            17 => Look::TouchesState,
             _ => Look::WritesSurface,
         }
     }

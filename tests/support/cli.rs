@@ -11,6 +11,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use super::opinion::SecondOpinion;
+use super::schema;
 
 pub(crate) const LOOPEXEC: &str = env!("CARGO_BIN_EXE_loopexec");
 
@@ -44,6 +45,7 @@ impl Said {
         }
         assert_eq!(value["tool"], "loopexec");
         assert!(value["errors"].is_array(), "{self:?}");
+        schema::holds(&value);
         value
     }
 

@@ -13,6 +13,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use super::opinion::SecondOpinion;
+use super::schema;
 
 const LOOPEXEC: &str = env!("CARGO_BIN_EXE_loopexec");
 
@@ -120,6 +121,7 @@ impl Project {
                 said.stdout, said.stderr
             )
         });
+        schema::holds(&said.json);
         said
     }
 
