@@ -151,7 +151,7 @@ fn a_lying_disk_is_noticed_by_whoever_remembers_the_head() {
     assert!(total.betrayed > 30, "{} of {}", total.betrayed, total.runs);
 }
 
-/// The rate that SPEC 16.5 names: the driver, the world, every property, and every decision derived again.
+/// How fast it is without the second opinion: the driver, the world, every property, and every decision derived again.
 #[test]
 #[ignore = "measures; it proves nothing"]
 fn how_many_runs_a_second() {
