@@ -223,9 +223,8 @@ impl driver::Record for Ledger<'_> {
 
 /// Lives one life, from what the last one left; `said` is what a person recorded in between.
 pub(crate) fn live(life: &RefCell<Life>, said: &[Event]) -> Result<Ended, String> {
-    let state = match awake(life)? {
-        Some(state) => state,
-        None => return Ok(Ended::Refused),
+    let Some(state) = awake(life)? else {
+        return Ok(Ended::Refused);
     };
     let ended = match lived(life, state, said) {
         Ok(state) => over(life, state),
