@@ -26,7 +26,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         .filter(|change| !before.surface.contains(change));
     Outcome::active(
         fresh
-            .map(|c| GUARD.violation(c.path.text(), format!("{} while the check ran", c.kind)))
+            .map(|c| GUARD.violation(c.path.text(), format!("{} while the check ran", c.told())))
             .collect(),
     )
 }

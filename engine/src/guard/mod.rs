@@ -29,7 +29,7 @@ use crate::event::finding::{Finding, GuardReport, GuardRun, GuardState, Severity
 use crate::event::halt::HaltReason;
 use crate::event::id::Digest;
 use crate::event::iteration::CheckEnded;
-use crate::event::measurement::{CommandRun, Measurement, SurfaceChange, SurfaceClass, Survivor, TreeSeen};
+use crate::event::measurement::{CommandRun, GitState, Measurement, SurfaceChange, SurfaceClass, Survivor, TreeSeen};
 use crate::event::policy::Policy;
 use crate::members::{IdSet, Members};
 
@@ -81,6 +81,18 @@ impl<'a> Evidence<'a> {
             .into_iter()
             .flat_map(|seen| &seen.surface)
             .filter(move |change| change.class == class)
+    }
+
+    /// The answer of a guard of the surface: finding nothing means something only where everything was looked at.
+    pub(crate) fn of_surface(&self, findings: Vec<Finding>) -> Outcome {
+        let git = &self.tree().git;
+        if findings.is_empty() && git.listed == GitState::Unavailable {
+            return Outcome::unavailable(alloc::format!(
+                "index and commit cannot be compared with t0: {}",
+                git.listed_note
+            ));
+        }
+        Outcome::active(findings)
     }
 }
 
@@ -311,6 +323,28 @@ mod tests {
         let mut report = judge(&Bench::honest().evidence());
         report.findings_more = 1;
         assert_eq!(clear(&report, 1, Digest::ZERO), None);
+    }
+
+    #[test]
+    fn guards_of_the_surface_find_what_they_can_and_pass_nothing_when_index_and_commit_cannot_be_listed() {
+        let state = |bench: &Bench, name: &str| {
+            let report = judge(&bench.evidence());
+            report.guards.iter().find(|run| run.guard == name).unwrap().state
+        };
+        for (name, class) in [
+            ("blocked_paths", SurfaceClass::Blocked),
+            ("protected_manifest", SurfaceClass::Protected),
+            ("determinant_files", SurfaceClass::Determinant),
+        ] {
+            let mut bench = Bench::honest();
+            bench.after_exec.git.listed = GitState::Unavailable;
+            assert_eq!(state(&bench, name), GuardState::Unavailable);
+            bench.after_exec.surface = [bench.change("tests/a.py", class)].into();
+            assert_eq!(state(&bench, name), GuardState::Active);
+            bench.after_exec.surface.clear();
+            bench.after_exec.git.listed = GitState::None;
+            assert_eq!(state(&bench, name), GuardState::Active);
+        }
     }
 
     #[test]
