@@ -196,6 +196,7 @@ fn a_command_over_the_artefact_that_hangs_or_leaves_something_is_ended_and_said(
         "{answer:?}"
     );
     assert!(!sleeper.is_up());
+    let project = Project::new();
     let leaves = format!("{} >/dev/null 2>&1 & echo open", sleeper.command());
     let answer = project.loopexec(&[&args[..], &[&leaves]].concat());
     assert_eq!(answer.exit, Some(12), "{answer:?}");

@@ -133,10 +133,6 @@ head -c 300000 /dev/zero | tr '\\0' x; echo \"late $API_TOKEN\"";
 fn a_collector_reads_what_was_printed_and_the_record_holds_none_of_its_secrets() {
     // The mask would take away a part of the word that says how a test ended, and one of two members.
     let secrets = ["ok 1 - login with ok", "pin-483920", "pin-555555"];
-    let mut project = Project::new();
-    for (number, secret) in secrets.iter().enumerate() {
-        project = project.with_env(&format!("SECRET_{number}"), secret);
-    }
     let tap = "echo 1..3; echo \"$SECRET_0\"; echo \"not ok 2 - $SECRET_1\"; echo \"ok 3 - $SECRET_2\"";
     for (more, noise) in [
         ("", ""),
@@ -145,6 +141,10 @@ fn a_collector_reads_what_was_printed_and_the_record_holds_none_of_its_secrets()
             "head -c 300000 /dev/zero | tr '\\0' '#'; echo; ",
         ),
     ] {
+        let mut project = Project::new();
+        for (number, secret) in secrets.iter().enumerate() {
+            project = project.with_env(&format!("SECRET_{number}"), secret);
+        }
         project.script("check.sh", &format!("{noise}{tap}; exit 1"));
         let args = [
             "run",
