@@ -17,7 +17,8 @@ pub static GUARD: Guard = Guard {
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     let changed = evidence.surface(SurfaceClass::Blocked);
-    evidence.of_surface(
+    Outcome::compared(
+        evidence.tree(),
         changed
             .map(|c| GUARD.violation(c.path.text(), format!("{} ({} is blocked)", c.told(), c.pattern)))
             .collect(),

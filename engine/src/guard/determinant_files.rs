@@ -18,7 +18,8 @@ pub static GUARD: Guard = Guard {
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     let changed = evidence.surface(SurfaceClass::Determinant);
-    evidence.of_surface(
+    Outcome::compared(
+        evidence.tree(),
         changed
             .map(|c| GUARD.violation(c.path.text(), format!("{} ({} alters the runner)", c.told(), c.pattern)))
             .collect(),

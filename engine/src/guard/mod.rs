@@ -82,18 +82,6 @@ impl<'a> Evidence<'a> {
             .flat_map(|seen| &seen.surface)
             .filter(move |change| change.class == class)
     }
-
-    /// The answer of a guard of the surface: finding nothing means something only where everything was looked at.
-    pub(crate) fn of_surface(&self, findings: Vec<Finding>) -> Outcome {
-        let git = &self.tree().git;
-        if findings.is_empty() && git.listed == GitState::Unavailable {
-            return Outcome::unavailable(alloc::format!(
-                "index and commit cannot be compared with t0: {}",
-                git.listed_note
-            ));
-        }
-        Outcome::active(findings)
-    }
 }
 
 /// What one guard says.
@@ -112,6 +100,18 @@ impl Outcome {
             note: String::new(),
             findings,
         }
+    }
+
+    /// Ran over what this walk saw of the surface: finding nothing means something only where index and commit
+    /// were looked at too.
+    pub(crate) fn compared(seen: &TreeSeen, findings: Vec<Finding>) -> Self {
+        if findings.is_empty() && seen.git.listed == GitState::Unavailable {
+            return Self::unavailable(alloc::format!(
+                "index and commit cannot be compared with t0: {}",
+                seen.git.listed_note
+            ));
+        }
+        Self::active(findings)
     }
 
     /// Does not apply here.

@@ -82,7 +82,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             edited.told()
         ));
     }
-    evidence.of_surface(violations)
+    Outcome::compared(evidence.tree(), violations)
 }
 
 #[cfg(test)]

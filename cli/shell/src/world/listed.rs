@@ -107,7 +107,7 @@ fn claim<'a>(file: Option<&Watched>, entry: &'a Held) -> Option<(Digest, &'a str
         Watched { mode, .. } if mode & 0o100 != 0 => PROGRAM,
         Watched { .. } => FILE,
     };
-    (mode == entry.mode).then(|| (file.digest, entry.id.as_str()))
+    (mode == entry.mode).then_some((file.digest, entry.id.as_str()))
 }
 
 fn kind(before: Option<&BTreeSet<Held>>, entry: &Held) -> ChangeKind {

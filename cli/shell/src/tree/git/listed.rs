@@ -65,7 +65,7 @@ impl Tree {
             return Ok((index.clone(), sparse.clone()));
         }
         let (mut index, mut sparse) = (Listing::new(), BTreeSet::new());
-        let told = self.git(&repository).run(&["ls-files", "-z", "-s", "-t"], b"")?;
+        let told = self.git(repository).run(&["ls-files", "-z", "-s", "-t"], b"")?;
         for record in told.split(|b| *b == 0).filter(|record| !record.is_empty()) {
             let [tag, b' ', rest @ ..] = record else {
                 return Err(unexpected("ls-files", record));
@@ -98,7 +98,7 @@ impl Tree {
             return Ok(commit.clone());
         }
         let repository = self.repository().map_err(TreeError::Git)?;
-        let told = self.git(&repository).run(&["ls-tree", "-r", "-z", head], b"")?;
+        let told = self.git(repository).run(&["ls-tree", "-r", "-z", head], b"")?;
         let mut commit = Listing::new();
         for record in told.split(|b| *b == 0).filter(|record| !record.is_empty()) {
             let (words, path) = fields("ls-tree", record)?;
