@@ -16,7 +16,7 @@ use journal::{
 use models::sim::Dice;
 
 /// Segments of a few blocks, built in the same thread.
-const SMALL: Layout = Layout {
+pub(crate) const SMALL: Layout = Layout {
     first_bytes: 16 << 10,
     max_bytes: 32 << 10,
     background: false,
@@ -210,7 +210,7 @@ fn change(files: &mut BTreeMap<String, Vec<u8>>, [what, which, high, low]: [u8; 
 }
 
 /// The events up to the end, or up to the first error and what it says.
-fn read(store: &MemoryStore) -> (Vec<Event>, Option<String>) {
+pub(crate) fn read(store: &MemoryStore) -> (Vec<Event>, Option<String>) {
     let reader = match Journal::open_read_in(Arc::new(store.clone())) {
         Ok(reader) => reader,
         Err(error) => return (Vec::new(), Some(error.to_string())),

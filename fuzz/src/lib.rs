@@ -5,10 +5,13 @@
 //! ```
 //!
 //! A new target is one function, one line in [`TARGETS`], two lines in `fuzz_targets/`, a `[[bin]]` and a
-//! corpus folder. Targets over the journal's bytes belong into `bytes.rs`, those over what other programs
-//! write into `text.rs`.
+//! corpus folder. Targets over raw bytes of a journal belong into `bytes.rs`, those whose hashes the harness
+//! makes right into files of their own, those over what other programs write into `text.rs`.
 
+pub mod bodies;
 pub mod bytes;
+pub mod chain;
+mod forge;
 pub mod reduce;
 pub mod text;
 
@@ -17,6 +20,8 @@ pub type Target = fn(&[u8]) -> String;
 
 /// Every target by the name of its corpus folder.
 pub const TARGETS: &[(&str, Target)] = &[
+    ("bodies", bodies::bodies),
+    ("chain", chain::chain),
     ("collect", text::collect),
     ("config", text::config),
     ("frame", bytes::frame),

@@ -178,7 +178,7 @@ pub fn reduce(data: &[u8]) -> String {
             .live(&mut fed)
             .unwrap_or_else(|broken| panic!("{broken}\n{}", transcript(&run.journal)));
         let state = run.state().unwrap_or_else(|broken| panic!("{broken}"));
-        out_of_the_blue(&state, fed.bytes);
+        out_of_the_blue(&run, &state, fed.bytes);
         if matches!(ended, Ended::Halted(_)) && (state.resumable().is_err() || fed.bytes.is_empty()) {
             break;
         }
@@ -187,8 +187,9 @@ pub fn reduce(data: &[u8]) -> String {
     halt(&run.journal).map_or("open".into(), |halted| format!("{}-{}", halted.reason, halted.cause))
 }
 
-/// An event that nobody asked for is refused or kept in order, and never makes a success.
-fn out_of_the_blue(state: &State, bytes: &mut Unstructured<'_>) {
+/// An event that nobody asked for is refused or kept in order, and never makes a success. One that could be derived
+/// from the facts before it is accepted by the second opinion too.
+fn out_of_the_blue(run: &Run, state: &State, bytes: &mut Unstructured<'_>) {
     for _ in 0..4 {
         let Ok(event) = Event::arbitrary(bytes) else { return };
         let due = state.next();
@@ -205,6 +206,10 @@ fn out_of_the_blue(state: &State, bytes: &mut Unstructured<'_>) {
             !success(&after) || success(state) || earned,
             "a success out of the blue: {event:?}"
         );
+        let journal = [&run.journal[..], &[event]].concat();
+        if engine::rederive(&journal).is_ok() {
+            accepted(&journal);
+        }
     }
 }
 
@@ -213,12 +218,14 @@ fn agreed(run: &Run) {
     if let Err(divergence) = engine::rederive(&run.journal) {
         panic!("{divergence}\n{}", transcript(&run.journal));
     }
-    let lines: Vec<_> = run
-        .journal
+    accepted(&run.journal);
+}
+
+fn accepted(journal: &[Event]) {
+    let told = journal
         .iter()
-        .map(|event| serde_json::to_value(event).unwrap_or_default())
-        .collect();
-    if let Err(refusal) = reference::accept(&lines) {
-        panic!("{refusal}\n{}", transcript(&run.journal));
+        .map(|event| serde_json::to_value(event).unwrap_or_default());
+    if let Err(refusal) = reference::accept(&told.collect::<Vec<_>>()) {
+        panic!("{refusal}\n{}", transcript(journal));
     }
 }

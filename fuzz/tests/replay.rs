@@ -76,6 +76,25 @@ fn the_other_corpora_reach_what_is_legal_and_what_is_not() {
                 "refused-size",
             ][..],
         ),
+        (
+            "bodies",
+            &[
+                "nothing-intact",
+                "nothing-fails",
+                "run_opened-intact",
+                "run_opened-fails",
+            ],
+        ),
+        (
+            "chain",
+            &[
+                "whole",
+                "prefix",
+                "refused_Edited",
+                "refused_Deleted",
+                "refused_Reordered",
+            ],
+        ),
         ("frame", &["events", "batch_of_events", "segment", "notes", "nothing"]),
         (
             "recover",

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use fuzz::bodies::mode;
 use fuzz::bytes::original;
 use fuzz::text::{SEPARATOR, SIGNALLED};
 use journal::batch::{self, BLOCK};
@@ -59,6 +60,62 @@ fn write_the_corpus_of_frame() {
     let mut huge = frame[..90].to_vec();
     huge[..4].fill(0xff);
     write("frame", "huge", &huge);
+}
+
+/// One case of each kind of event, one of several batches, and a few that no reader can take.
+#[test]
+#[ignore = "writes the corpus"]
+fn write_the_corpus_of_bodies() {
+    let table = journal::codec::table();
+    let body = |event: &engine::event::Event, how: u8| {
+        let mut payload = Vec::new();
+        event.encode(&mut payload);
+        let row = table.iter().position(|row| row.kind == event.kind()).unwrap();
+        let length = u16::try_from(payload.len()).unwrap().to_le_bytes();
+        [&[how, u8::try_from(row).unwrap(), length[0], length[1]][..], &payload].concat()
+    };
+    let mut several = Vec::new();
+    for event in &original().events {
+        let case = body(event, 0);
+        if case.len() <= 1024 {
+            write("bodies", event.name(), &case);
+            let mut changed = case.clone();
+            *changed.last_mut().unwrap() ^= 0x80;
+            write("bodies", &format!("{}-changed", event.name()), &changed);
+        }
+        if several.len() + case.len() < 4096 {
+            several.extend(body(event, if several.len() % 3 == 0 { mode::COMMIT } else { 0 }));
+        }
+    }
+    write("bodies", "several", &several);
+    write("bodies", "nothing", &[]);
+    write("bodies", "unknown", &[mode::RAW_KIND, 250, 3, 0, 1, 2, 3]);
+    let unknown = [mode::RAW_KIND | mode::OPTIONAL, 250, 3, 0, 1, 2, 3];
+    write("bodies", "unknown-optional", &[&unknown[..], &several].concat());
+}
+
+/// The shortest of many random cases for every answer.
+#[test]
+#[ignore = "writes the corpus"]
+fn write_the_corpus_of_chain() {
+    let mut dice = Dice::new(17);
+    let mut found: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+    for round in 0..6_000 {
+        let length = 60 + dice.below(900);
+        let mut case: Vec<u8> = (0..length).map(|_| u8::try_from(dice.below(256)).unwrap()).collect();
+        case[0] = u8::try_from(round % 5).unwrap();
+        // One case for each kind of edit alone, too.
+        let label = match case[0] {
+            1 => format!("{}-{}", fuzz::chain::chain(&case), case[1] % 10),
+            _ => fuzz::chain::chain(&case),
+        };
+        if found.get(&label).is_none_or(|known| known.len() > case.len()) {
+            found.insert(label, case);
+        }
+    }
+    for (label, case) in found {
+        write("chain", &label, &case);
+    }
 }
 
 /// The shortest of many random lists of edits for every pair of verdicts they lead to.

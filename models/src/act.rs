@@ -1,6 +1,6 @@
 //! What can happen when an effect is performed: the menu of agents, checks, walks and restores.
 
-use engine::event::measurement::{StopCause, SurfaceClass};
+use engine::event::measurement::{RunOutcome, StopCause, SurfaceClass};
 
 use crate::project::{Tree, bit, class_bit};
 
@@ -66,6 +66,8 @@ pub enum End {
     Instant(i32),
     Signal(i32),
     NotFound,
+    /// Never runs, or is lost with its supervisor.
+    Lost(RunOutcome),
     /// loopexec ended it.
     Stop(StopCause),
     Ask,
@@ -115,6 +117,8 @@ pub enum Look {
     /// Exits with this status before a test was collected, as 126, 127 and 137 do.
     Code(i32),
     Signal(i32),
+    /// Never runs, or is lost with its supervisor.
+    Lost(RunOutcome),
     Stop(StopCause),
     /// The report is older than the run.
     Stale,

@@ -1,15 +1,20 @@
 //! A second opinion on journals. It reads them as JSON and shares no type and no code with the engine.
 //!
+//! [`accept`] takes the events alone, [`receipt`] a whole `receipt.jsonl` as the product writes it.
+//!
 //! Keep it naive: rooms are strings, sets are sets, every rule is written where it applies. When it and
 //! the engine disagree, one of them is wrong; cleverness here would only make them wrong together.
 
 mod commands;
 mod decisions;
+mod receipt;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde_json::Value;
+
+pub use receipt::receipt;
 
 /// The first line that does not belong, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +26,7 @@ pub struct Refusal {
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}: {}", self.line, self.why)
+        write!(f, "event {}: {}", self.line, self.why)
     }
 }
 

@@ -1,20 +1,19 @@
 //! One seed, one whole run: the contract, the start, the agents, the checks, the faults and the deaths all
 //! follow from it.
+//!
+//! Here the dice are thrown; the real driver lives the run, in the tests of this crate.
 
 use engine::event::Event;
 use engine::event::halt::HaltReason;
 use engine::event::id::Stamp;
-use engine::event::measurement::{StopCause, SurfaceClass};
+use engine::event::measurement::{RunOutcome, StopCause, SurfaceClass};
 use engine::event::people::Acked;
 use engine::event::policy::{Command, OnCheckTimeout, OnExecFailure, OnExecTimeout, OnViolation, Policy};
 use engine::event::run::Amended;
 use engine::{Effect, State};
 
 use crate::act::{Act, Edit, End, Look, Repair, Slice, Turn, Walk};
-use crate::drive::{Broken, Ended, Fate, Point, Run};
 use crate::project::{TESTS, Tree};
-use crate::properties;
-use crate::script::transcript;
 use crate::world::{Runner, World};
 
 /// A small generator (xorshift64*): good dice, the same on every machine.
@@ -43,7 +42,8 @@ impl Dice {
         self.below(100) < percent
     }
 
-    fn pick<T: Copy>(&mut self, items: &[T]) -> Option<T> {
+    /// One of these; none when there are none.
+    pub fn pick<T: Copy>(&mut self, items: &[T]) -> Option<T> {
         let n = usize::try_from(self.below(items.len() as u64)).unwrap_or(0);
         items.get(n).copied()
     }
@@ -58,21 +58,29 @@ impl Dice {
 }
 
 /// The temper of a run: how often things go wrong. Some runs are calm and some are not.
-#[derive(Clone, Copy, Debug)]
-struct Temper {
-    honesty: u64,
-    trouble: u64,
-    lies: u64,
-    deaths: u64,
-    stops: u64,
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Temper {
+    /// Of a hundred turns, those that do what was asked for.
+    pub honesty: u64,
+    /// Of a hundred, the turns, walks, restores and slices that end badly.
+    pub trouble: u64,
+    /// Of a hundred, the checks that do not say what is.
+    pub lies: u64,
+    /// Of a thousand chances to die, those that are taken.
+    pub deaths: u64,
+    /// Of a thousand chances to be stopped, those that are taken.
+    pub stops: u64,
+    /// Of a hundred looks at the clock, those that find it set or the machine just awake.
+    pub jumps: u64,
 }
 
 /// A fate by dice.
 #[derive(Clone, Debug)]
 pub struct Thrown {
-    dice: Dice,
-    temper: Temper,
-    interruptions: u32,
+    pub dice: Dice,
+    pub temper: Temper,
+    /// Deaths and stops that may still come.
+    pub interruptions: u32,
 }
 
 impl Thrown {
@@ -104,7 +112,7 @@ impl Thrown {
             }
         };
         let end = if self.dice.chance(self.temper.trouble) {
-            match self.dice.below(9) {
+            match self.dice.below(10) {
                 0..=2 => End::Exit(1),
                 3 => End::Instant(2),
                 4 => End::Signal(9),
@@ -113,6 +121,7 @@ impl Thrown {
                 7 => End::Survivor {
                     ended: self.dice.chance(70),
                 },
+                8 => End::Lost(self.lost()),
                 _ => End::NotFound,
             }
         } else {
@@ -129,7 +138,7 @@ impl Thrown {
                 Look::Honest
             };
         }
-        match self.dice.below(18) {
+        match self.dice.below(19) {
             0..=3 => Look::Flip(self.dice.test()),
             4 => Look::ExitZero,
             5 => Look::ZeroTests(i32::from(self.dice.chance(50))),
@@ -143,14 +152,26 @@ impl Thrown {
             13 => Look::Partial,
             14 => Look::Survivor,
             15 => Look::Unfinished,
-            16 => Look::TouchesState,
+            16 => Look::Lost(self.lost()),
+            17 => Look::TouchesState,
             _ => Look::WritesSurface,
         }
     }
 }
 
-impl Fate for Thrown {
-    fn act(&mut self, effect: &Effect) -> Act {
+impl Thrown {
+    fn lost(&mut self) -> RunOutcome {
+        let lost = [
+            RunOutcome::NotFound,
+            RunOutcome::NotExecutable,
+            RunOutcome::StartFailed,
+            RunOutcome::SupervisorLost,
+        ];
+        self.dice.pick(&lost).unwrap_or(RunOutcome::SupervisorLost)
+    }
+
+    /// How an effect goes.
+    pub fn act(&mut self, effect: &Effect) -> Act {
         let fails = self.dice.chance(self.temper.trouble / 6);
         match effect {
             Effect::Execute { .. } => Act::Turn(self.turn()),
@@ -166,16 +187,34 @@ impl Fate for Thrown {
         }
     }
 
-    fn crash(&mut self, _: Point, _: &[Event]) -> bool {
-        let dies = self.interruptions > 0 && self.dice.chance(self.temper.deaths);
-        self.interruptions -= u32::from(dies);
-        dies
+    /// Whether the governor dies here.
+    pub fn dies(&mut self) -> bool {
+        self.interrupted(self.temper.deaths)
     }
 
-    fn suspend(&mut self, _: &[Event]) -> bool {
-        let stops = self.interruptions > 0 && self.dice.chance(self.temper.stops);
-        self.interruptions -= u32::from(stops);
-        stops
+    /// Whether somebody, or a full disk, stops the run here.
+    pub fn stops(&mut self) -> bool {
+        self.interrupted(self.temper.stops)
+    }
+
+    fn interrupted(&mut self, permille: u64) -> bool {
+        let now = self.interruptions > 0 && self.dice.below(1_000) < permille;
+        self.interruptions -= u32::from(now);
+        now
+    }
+
+    /// What happened to the clocks since the last look: milliseconds that the machine slept, and that the
+    /// wall clock was set by, in either direction.
+    pub fn jump(&mut self) -> (u64, i64) {
+        if !self.dice.chance(self.temper.jumps) {
+            return (0, 0);
+        }
+        let far = i64::try_from(self.dice.below(86_400_000)).unwrap_or(0);
+        match self.dice.below(3) {
+            0 => (0, far),
+            1 => (0, -far),
+            _ => (self.dice.below(3_600_000), 0),
+        }
     }
 }
 
@@ -216,45 +255,21 @@ fn world(dice: &mut Dice) -> World {
         integrity: dice.chance(25),
         chatty: dice.chance(50),
         pace_ms: 3,
+        wall_ahead_ms: 1_700_000_000_000,
         ..World::new(Tree::passing(right))
     }
 }
 
-/// Why a simulated run is a fault.
+/// A run before it begins.
 #[derive(Clone, Debug)]
-pub enum Fault {
-    Broken(Broken),
-    /// A property of a step does not hold; the run as a story.
-    Violated {
-        property: &'static str,
-        story: String,
-    },
+pub struct Cast {
+    pub policy: Policy,
+    pub world: World,
+    pub fate: Thrown,
 }
 
-impl std::fmt::Display for Fault {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Broken(broken) => broken.fmt(f),
-            Self::Violated { property, story } => write!(f, "broken: {property}\n{story}"),
-        }
-    }
-}
-
-impl std::error::Error for Fault {}
-
-/// How a simulated run went.
-#[derive(Clone, Debug)]
-pub struct Simulated {
-    pub run: Run,
-    pub reason: Option<HaltReason>,
-    pub lives: u32,
-}
-
-/// Lives the whole run of one seed.
-///
-/// # Errors
-/// The engine refused its own event, waited for nothing, did not end, or broke a property.
-pub fn simulate(seed: u64) -> Result<Simulated, Fault> {
+/// What follows from a seed before anything happens.
+pub fn cast(seed: u64) -> Cast {
     let mut dice = Dice::new(seed);
     let calm = dice.chance(30);
     let mut upto = |most: u64| if calm { 0 } else { dice.below(most) };
@@ -262,74 +277,36 @@ pub fn simulate(seed: u64) -> Result<Simulated, Fault> {
         honesty: 100 - upto(70),
         trouble: upto(40),
         lies: upto(30),
-        deaths: upto(12),
-        stops: upto(6),
+        deaths: upto(60),
+        stops: upto(60),
+        jumps: upto(5),
     };
     let policy = policy(&mut dice);
     let world = world(&mut dice);
     let interruptions = u32::try_from(dice.below(8)).unwrap_or(0);
-    let mut fate = Thrown {
+    let fate = Thrown {
         dice,
         temper,
         interruptions,
     };
-    let mut run = Run::new(policy, world);
-    let mut reason = None;
-    for lives in 1..=40 {
-        let from = run.journal.len();
-        let ended = run.live(&mut fate).map_err(Fault::Broken)?;
-        witnessed(&run, from)?;
-        match ended {
-            Ended::Crashed | Ended::Suspended => meddle(&mut run, &mut fate),
-            Ended::Halted(halted) => {
-                reason = Some(halted);
-                let state = run.state().map_err(Fault::Broken)?;
-                if fate.interruptions == 0 || state.resumable().is_err() {
-                    return Ok(Simulated { run, reason, lives });
-                }
-                fate.interruptions -= 1;
-                help(&mut run, &state, halted).map_err(Fault::Broken)?;
-            }
-        }
-    }
-    Ok(Simulated { run, reason, lives: 40 })
-}
-
-/// Checks the last event of a life against the world, which is still the world of that moment.
-fn witnessed(run: &Run, from: usize) -> Result<(), Fault> {
-    let Some((last, before)) = run.journal.split_last().filter(|_| run.journal.len() > from) else {
-        return Ok(());
-    };
-    if !matches!(last, Event::Halted(_) | Event::CandidateAccepted(_)) {
-        return Ok(());
-    }
-    let broken = |(index, illegal)| Fault::Broken(Broken::Unfoldable(index, illegal));
-    let before = State::fold(before).map_err(broken)?;
-    let after = State::fold(&run.journal).map_err(broken)?;
-    properties::step(&before, last, &after, &run.world).map_err(|property| Fault::Violated {
-        property,
-        story: format!("{:?}\n{}", run.world, transcript(&run.journal)),
-    })
+    Cast { policy, world, fate }
 }
 
 /// What happens to the workdir while no governor lives.
-fn meddle(run: &mut Run, fate: &mut Thrown) {
-    let begun = run.journal.iter().any(|event| event.name() == "execute_began");
-    if begun && fate.dice.chance(15) {
-        let edit = fate
-            .dice
-            .pick(&[Edit::Fix(0), Edit::Break(1), Edit::Cheat(SurfaceClass::Blocked)])
-            .unwrap_or(Edit::Nothing);
-        run.world.tree = edit.apply(run.world.tree);
+pub fn meddle(world: &mut World, fate: &mut Thrown) {
+    if fate.dice.chance(15) {
+        let edits = [Edit::Fix(0), Edit::Break(1), Edit::Cheat(SurfaceClass::Blocked)];
+        let edit = fate.dice.pick(&edits).unwrap_or(Edit::Nothing);
+        world.tree = edit.apply(world.tree);
     }
 }
 
-/// What a person does before resuming a halted run.
-fn help(run: &mut Run, state: &State, halted: HaltReason) -> Result<(), Broken> {
+/// What a person records before resuming a halted run.
+pub fn help(state: &State, halted: HaltReason) -> Vec<Event> {
     let at = Stamp::default();
     let bounds = &state.facts.bounds;
     let raised = halted == HaltReason::MaxIterationsReached || halted == HaltReason::BudgetExceeded;
-    run.amend(Amended {
+    let amended = Amended {
         at,
         by: "person".into(),
         max_iterations: raised.then_some(bounds.max_iterations + 2),
@@ -337,7 +314,8 @@ fn help(run: &mut Run, state: &State, halted: HaltReason) -> Result<(), Broken> 
         command_timeout_ms: None,
         check_timeout_ms: None,
         budget_microusd: None,
-    })?;
+    };
+    let mut said = vec![amended.into()];
     if matches!(
         halted,
         HaltReason::HumanRequired | HaltReason::ComprehensionDebtExceeded
@@ -350,7 +328,7 @@ fn help(run: &mut Run, state: &State, halted: HaltReason) -> Result<(), Broken> 
             signature: String::new(),
             note: String::new(),
         };
-        run.journal.push(acked.into());
+        said.push(acked.into());
     }
-    Ok(())
+    said
 }

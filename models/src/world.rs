@@ -58,6 +58,8 @@ pub struct World {
     /// Milliseconds that every effect takes; zero keeps states comparable.
     pub pace_ms: u64,
     pub mono_ms: u64,
+    /// What the wall clock was set forward by, in all.
+    pub wall_ahead_ms: u64,
     pub ghosts: Ghosts,
 }
 
@@ -74,6 +76,7 @@ impl World {
             chatty: false,
             pace_ms: 0,
             mono_ms: 0,
+            wall_ahead_ms: 0,
             ghosts: Ghosts::default(),
         }
     }
@@ -81,7 +84,7 @@ impl World {
     /// The time now.
     pub fn now(&self) -> Stamp {
         Stamp {
-            wall_ms: self.mono_ms,
+            wall_ms: self.mono_ms.wrapping_add(self.wall_ahead_ms),
             mono_ms: self.mono_ms,
         }
     }
@@ -204,6 +207,7 @@ impl World {
             End::Exit(code) | End::Instant(code) => (RunOutcome::Exited, code, StopCause::None),
             End::Signal(signal) => (RunOutcome::Signaled, signal, StopCause::None),
             End::NotFound => (RunOutcome::NotFound, 0, StopCause::None),
+            End::Lost(outcome) => (outcome, 0, StopCause::None),
             End::Stop(stop) => (RunOutcome::Signaled, 9, stop),
             End::Ask | End::Survivor { .. } => (RunOutcome::Exited, 0, StopCause::None),
         };
@@ -251,6 +255,10 @@ impl World {
             Look::Signal(signal) => {
                 members.clear();
                 (outcome, code) = (RunOutcome::Signaled, signal);
+            }
+            Look::Lost(lost) => {
+                members.clear();
+                (outcome, code) = (lost, 0);
             }
             Look::Stop(cause) => {
                 members.clear();

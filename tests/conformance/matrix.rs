@@ -60,6 +60,7 @@ fn suites() -> BTreeMap<&'static str, Vec<Room>> {
         ("shell", "cli/shell/src"),
         ("shell", "cli/shell/tests"),
         ("fuzz", "fuzz/src"),
+        ("fuzz", "fuzz/tests"),
     ];
     let mut suites: BTreeMap<_, Vec<Room>> = BTreeMap::new();
     for (name, place) in places {

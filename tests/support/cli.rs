@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use super::opinion::SecondOpinion;
 use super::schema;
 
 pub(crate) const LOOPEXEC: &str = env!("CARGO_BIN_EXE_loopexec");
@@ -58,6 +59,8 @@ impl Said {
 
 /// A project in a directory of its own, with its own home.
 pub(crate) struct Project {
+    // Before the directory: it reads what lies in there.
+    _opinion: SecondOpinion,
     dir: TempDir,
 }
 
@@ -67,7 +70,8 @@ impl Project {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("home")).unwrap();
         fs::create_dir(dir.path().join("work")).unwrap();
-        Self { dir }
+        let _opinion = SecondOpinion(dir.path().join("work"));
+        Self { _opinion, dir }
     }
 
     /// Three counted bugs: the check fails `n` tests until `fixed` says that they are mended, one a line.

@@ -8,6 +8,7 @@
 //! ```
 
 pub(crate) mod cli;
+mod opinion;
 mod processes;
 mod project;
 mod running;

@@ -9,11 +9,14 @@ use std::process::{Child, Command, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use super::opinion::{SecondOpinion, accepts_the_receipt};
 use super::{Answer, Running, wait_until};
 
 const LOOPEXEC: &str = env!("CARGO_BIN_EXE_loopexec");
 
 pub(crate) struct Project {
+    // Before the directory: it reads what lies in there.
+    _opinion: SecondOpinion,
     _dir: TempDir,
     /// The workdir.
     pub(crate) root: PathBuf,
@@ -35,8 +38,10 @@ impl Project {
         for path in [&root, &outside, &home] {
             fs::create_dir(path).unwrap();
         }
+        let root = root.canonicalize().unwrap();
         Self {
-            root: root.canonicalize().unwrap(),
+            _opinion: SecondOpinion(root.clone()),
+            root,
             outside,
             home,
             _dir: dir,
@@ -144,6 +149,7 @@ impl Project {
         let answer = self.loopexec(&["verify"]);
         assert_eq!(answer.exit, Some(0), "{answer:?}");
         assert_eq!(answer.json["verified"], true);
+        accepts_the_receipt(&self.run_dir().join("receipt.jsonl"));
         answer.json
     }
 

@@ -12,12 +12,15 @@ use std::process::{Command, Output};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use super::opinion::SecondOpinion;
 use super::schema;
 
 const LOOPEXEC: &str = env!("CARGO_BIN_EXE_loopexec");
 
 /// A project under test. It is removed with the value.
 pub(crate) struct Project {
+    // Before the directory: it reads what lies in there.
+    _opinion: SecondOpinion,
     root: TempDir,
     env: BTreeMap<String, String>,
 }
@@ -38,6 +41,7 @@ impl Project {
             fs::create_dir_all(root.path().join(dir)).unwrap();
         }
         Self {
+            _opinion: SecondOpinion(root.path().join("work")),
             root,
             env: BTreeMap::new(),
         }

@@ -166,8 +166,10 @@ impl Reader {
 
     pub(super) fn halt(&mut self, event: &Value) -> Judgement {
         let (reason, cause) = (text(event, "reason"), text(event, "cause"));
-        if !matches!(cause, "workdir_lost" | "foreign_answer") {
+        if cause != "foreign_answer" {
             must(self.running.is_empty(), "what was begun is ended before a halt")?;
+        }
+        if !matches!(cause, "workdir_lost" | "foreign_answer") {
             must(
                 self.may_halt(reason, cause),
                 &format!("nothing in {} calls for {reason}", self.room),
@@ -189,6 +191,7 @@ impl Reader {
         match (self.room.as_str(), reason) {
             ("end", "success_condition_met") => self.converged(),
             ("end", reason) => !self.converged() && self.turn.verdict == reason,
+            ("open", "execution_failure") => matches!(cause, "check_not_found" | "exec_not_found"),
             ("open", reason) => matches!(reason, "workspace_invalid" | "invariant_failed" | "check_inadequate"),
             ("context", "max_iterations_reached") => self.iteration >= self.max_iterations,
             ("context", "budget_exceeded") => true,

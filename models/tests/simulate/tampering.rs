@@ -1,92 +1,15 @@
-//! Whole runs from seeds, with agents that cheat, checks that lie, restores that fail and governors that
-//! die: every journal holds, can be derived again, and is accepted by the second opinion.
-
-// A helper that fails fails its test.
-#![allow(clippy::unwrap_used)]
+//! Journals of simulated runs that were tampered with: the engine, the second opinion or both refuse them.
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
 
 use engine::Rederivation;
 use engine::event::Event;
 use engine::event::iteration::{CheckPurpose, TreePurpose};
 use models::reference;
 use models::script::transcript;
-use models::sim::{Dice, simulate};
-use serde_json::Value;
+use models::sim::Dice;
 
-const SEEDS: u64 = 20_000;
-
-fn lines(journal: &[Event]) -> Vec<Value> {
-    journal
-        .iter()
-        .map(|event| serde_json::to_value(event).expect("an event has a JSON form"))
-        .collect()
-}
-
-#[derive(Default)]
-struct Tally {
-    reasons: BTreeMap<&'static str, u32>,
-    lives: u32,
-    events: usize,
-}
-
-fn tally(seeds: std::ops::Range<u64>) -> Tally {
-    let mut tally = Tally::default();
-    for seed in seeds {
-        let simulated = simulate(seed).unwrap_or_else(|fault| panic!("seed {seed}: {fault}"));
-        let journal = &simulated.run.journal;
-        if let Err(divergence) = engine::rederive(journal) {
-            panic!("seed {seed}: {divergence}\n{}", transcript(journal));
-        }
-        if let Err(refusal) = reference::accept(&lines(journal)) {
-            panic!("seed {seed}: {refusal}\n{}", transcript(journal));
-        }
-        let reason = simulated.reason.map_or("none", |reason| reason.label());
-        *tally.reasons.entry(reason).or_default() += 1;
-        tally.lives += simulated.lives;
-        tally.events += journal.len();
-    }
-    tally
-}
-
-#[test]
-fn twenty_thousand_runs_hold_and_are_accepted_twice() {
-    let half = SEEDS / 2;
-    let mut total = Tally::default();
-    std::thread::scope(|scope| {
-        let halves = [0..half, half..SEEDS].map(|seeds| scope.spawn(|| tally(seeds)));
-        for part in halves.map(|half| half.join().unwrap_or_else(|why| std::panic::resume_unwind(why))) {
-            for (reason, count) in part.reasons {
-                *total.reasons.entry(reason).or_default() += count;
-            }
-            total.lives += part.lives;
-            total.events += part.events;
-        }
-    });
-    let Tally { reasons, lives, events } = total;
-    println!("{lives} lives, {events} events, {reasons:?}");
-    for reason in [
-        "success_condition_met",
-        "blocked_path_modified",
-        "check_flaky",
-        "max_iterations_reached",
-    ] {
-        assert!(
-            reasons.get(reason).is_some_and(|n| *n > 100),
-            "{reason} is rare: {reasons:?}"
-        );
-    }
-    assert!(lives > 30_000, "governors die often enough: {lives} lives");
-}
-
-#[test]
-fn a_seed_is_one_run() {
-    for seed in 0..200 {
-        let (one, other) = (simulate(seed).unwrap(), simulate(seed).unwrap());
-        assert_eq!(one.run.journal, other.run.journal, "seed {seed}");
-    }
-}
+use crate::run::{simulate, told};
 
 /// What a forger may do to a journal without anybody but the hash chain noticing: leave out or move that a
 /// governor died, was stopped or was resumed, that a person spoke, a halt that was followed by a resume, or
@@ -123,7 +46,7 @@ fn journals_that_were_tampered_with_are_refused() {
     let mut dice = Dice::new(7);
     let (mut mutants, mut by_reference) = (0_u32, 0_u32);
     for seed in 0..3_000 {
-        let journal = simulate(seed).unwrap().run.journal;
+        let journal = simulate(seed).unwrap().journal;
         if journal.len() < 4 {
             continue;
         }
@@ -139,7 +62,7 @@ fn journals_that_were_tampered_with_are_refused() {
             continue;
         }
         mutants += 1;
-        let second = reference::accept(&lines(&mutant)).is_err();
+        let second = reference::accept(&told(&mutant)).is_err();
         by_reference += u32::from(second);
         let engine = engine::rederive(&mutant).is_err();
         assert!(
@@ -157,7 +80,7 @@ fn journals_that_were_tampered_with_are_refused() {
 fn a_decision_that_was_rewritten_is_refused() {
     let mut rewritten = 0_u32;
     for seed in 0..400 {
-        let journal = simulate(seed).unwrap().run.journal;
+        let journal = simulate(seed).unwrap().journal;
         for (at, event) in journal.iter().enumerate() {
             let mut forged = event.clone();
             match &mut forged {
@@ -183,7 +106,7 @@ fn a_decision_that_was_rewritten_is_refused() {
 #[test]
 fn a_success_that_nothing_earned_is_refused_by_both() {
     for seed in 0..2_000 {
-        let mut journal = simulate(seed).unwrap().run.journal;
+        let mut journal = simulate(seed).unwrap().journal;
         let Some(Event::Halted(halted)) = journal.last_mut() else {
             continue;
         };
@@ -193,7 +116,7 @@ fn a_success_that_nothing_earned_is_refused_by_both() {
         halted.reason = engine::event::halt::HaltReason::SuccessConditionMet;
         assert!(engine::State::fold(&journal).is_err(), "seed {seed}: by type");
         assert!(
-            reference::accept(&lines(&journal)).is_err(),
+            reference::accept(&told(&journal)).is_err(),
             "seed {seed}: by the second opinion"
         );
     }
@@ -223,7 +146,7 @@ impl Drop for Held<'_> {
 #[test]
 fn however_long_a_journal_is_one_event_of_it_is_held_while_its_decisions_are_derived_again() {
     for seed in 0..200 {
-        let journal = simulate(seed).unwrap().run.journal;
+        let journal = simulate(seed).unwrap().journal;
         let lines: Vec<String> = journal
             .iter()
             .map(|event| serde_json::to_string(event).unwrap())
