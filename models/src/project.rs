@@ -4,7 +4,7 @@
 //! without a store.
 
 use engine::event::id::{Bytes, Digest};
-use engine::event::measurement::{ChangeKind, MemberStatus, SurfaceChange, SurfaceClass};
+use engine::event::measurement::{ChangeKind, MemberStatus, Place, SurfaceChange, SurfaceClass};
 
 /// The tests are `a`, `b` and `c`.
 pub const TESTS: u8 = 3;
@@ -117,6 +117,7 @@ impl Tree {
         let differs = self.watched ^ base;
         let change = |path: Bytes, kind, class| SurfaceChange {
             path,
+            place: Place::Tree,
             kind,
             class,
             pattern: "p".into(),

@@ -170,6 +170,12 @@ impl World {
                 .then(|| moved("hooks/pre-commit"))
                 .into_iter()
                 .collect(),
+            listed: if readable {
+                GitState::Read
+            } else {
+                GitState::Unavailable
+            },
+            listed_note: String::new(),
             index_locked: false,
         };
         let seen = TreeSeen {

@@ -86,6 +86,7 @@ const BANS: &[Ban] = &[
             "cli/shell/src/session/projection.rs",
             "cli/shell/src/world/context.rs",
             "cli/shell/src/world/ids.rs",
+            "cli/shell/src/world/listed.rs",
             "cli/shell/src/world/surface.rs",
             "journal/src/proof.rs",
             "journal/src/receipt.rs",

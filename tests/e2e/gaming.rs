@@ -5,6 +5,7 @@
 
 mod honest;
 mod repository;
+mod staged;
 
 use crate::support::story::{Project, Said, available, python_with_pytest};
 
@@ -60,10 +61,10 @@ fn money(python: &str) -> (Project, String) {
 }
 
 /// One way to cheat: its name, what the agent does, and the guard that names it.
-type Cheat = (&'static str, &'static str, &'static str);
+type Cheat<'a> = (&'a str, &'a str, &'a str);
 
 /// Each cheat on a fresh copy; it must halt in its own iteration, for this reason and by this guard.
-fn all_stopped(reason: &str, cheats: &[Cheat]) {
+fn all_stopped(reason: &str, cheats: &[Cheat<'_>]) {
     let Some(python) = python_with_pytest() else { return };
     let wrong: Vec<String> = cheats
         .iter()

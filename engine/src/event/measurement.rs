@@ -1,5 +1,6 @@
 //! What was measured: a command that ran, a tree that was walked, a check that was read.
 
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -112,16 +113,37 @@ wire! {
         pub kind: ChangeKind,
     }
 }
+label! {
+    /// Where a watched path was looked at (SPEC 5.4.8).
+    pub enum Place {
+        Tree = "tree",
+        Index = "index",
+        /// The commit that `HEAD` comes to.
+        Commit = "commit",
+    }
+}
 wire! {
     /// A watched path that differs from t0.
     pub struct SurfaceChange {
         pub path: Bytes,
+        pub place: Place,
         pub kind: ChangeKind,
         pub class: SurfaceClass,
         /// The pattern that made it watched.
         pub pattern: String,
     }
 }
+impl SurfaceChange {
+    /// What happened, and where, unless it shows in the tree.
+    pub fn told(&self) -> String {
+        match self.place {
+            Place::Tree => self.kind.label().into(),
+            Place::Index => format!("{} in the index", self.kind),
+            Place::Commit => format!("{} in the commit of HEAD", self.kind),
+        }
+    }
+}
+
 wire! {
     /// A reference, or a file of the repository's own configuration, that differs from t0.
     pub struct RefChange {
@@ -150,6 +172,9 @@ wire! {
         pub refs: Vec<RefChange>,
         /// Configuration, hooks, info, alternates, modules; against t0.
         pub meta: Vec<RefChange>,
+        /// Whether index and commit could be listed, at t0 and now, and if not, why.
+        pub listed: GitState,
+        pub listed_note: String,
         /// An index lock was present.
         pub index_locked: bool,
     }
@@ -164,7 +189,7 @@ wire! {
         pub changes_total: u64,
         /// The first of them, in path order.
         pub changes: Vec<TreeChange>,
-        /// Watched paths that differ from t0 (or, at t0, none).
+        /// Watched paths that differ from t0 in the tree, the index or the commit (or, at t0, none).
         pub surface: Vec<SurfaceChange>,
         /// Beyond those listed.
         pub surface_more: u64,

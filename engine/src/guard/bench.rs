@@ -7,8 +7,8 @@ use alloc::vec::Vec;
 use super::Evidence;
 use crate::event::id::Digest;
 use crate::event::measurement::{
-    Captured, ChangeKind, CommandRun, GitSeen, GitState, Measurement, MemberStatus, ReportState, RunOutcome, StopCause,
-    SurfaceChange, SurfaceClass, Survivor, TreeSeen,
+    Captured, ChangeKind, CommandRun, GitSeen, GitState, Measurement, MemberStatus, Place, ReportState, RunOutcome,
+    StopCause, SurfaceChange, SurfaceClass, Survivor, TreeSeen,
 };
 use crate::event::policy::Policy;
 use crate::members::{IdSet, Members};
@@ -58,6 +58,8 @@ pub(crate) fn tree() -> TreeSeen {
             branch: Some("refs/heads/main".into()),
             refs: vec![],
             meta: vec![],
+            listed: GitState::Read,
+            listed_note: String::new(),
             index_locked: false,
         },
         cost_us: 0,
@@ -142,6 +144,7 @@ impl Bench {
     pub(crate) fn change(&self, path: &str, class: SurfaceClass) -> SurfaceChange {
         SurfaceChange {
             path: path.into(),
+            place: Place::Tree,
             kind: ChangeKind::Modified,
             class,
             pattern: "p".into(),

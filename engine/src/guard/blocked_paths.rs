@@ -17,9 +17,10 @@ pub static GUARD: Guard = Guard {
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     let changed = evidence.surface(SurfaceClass::Blocked);
-    Outcome::active(
+    Outcome::compared(
+        evidence.tree(),
         changed
-            .map(|c| GUARD.violation(c.path.text(), format!("{} ({} is blocked)", c.kind, c.pattern)))
+            .map(|c| GUARD.violation(c.path.text(), format!("{} ({} is blocked)", c.told(), c.pattern)))
             .collect(),
     )
 }
@@ -28,6 +29,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
 mod tests {
     use super::super::bench::Bench;
     use super::*;
+    use crate::event::measurement::{Place, SurfaceChange};
 
     #[test]
     fn a_changed_blocked_path_is_named_with_its_pattern() {
@@ -36,6 +38,22 @@ mod tests {
         let found = check(&bench.evidence()).findings;
         assert_eq!((found.len(), found[0].subject.as_str()), (1, "tests/a.py"));
         assert_eq!(found[0].reason, HaltReason::BlockedPathModified);
+    }
+
+    #[test]
+    fn a_change_that_only_index_or_commit_has_is_told_with_its_place() {
+        for (place, told) in [
+            (Place::Index, "modified in the index (p is blocked)"),
+            (Place::Commit, "modified in the commit of HEAD (p is blocked)"),
+        ] {
+            let mut bench = Bench::honest();
+            bench.after_exec.surface = [SurfaceChange {
+                place,
+                ..bench.change("tests/a.py", SurfaceClass::Blocked)
+            }]
+            .into();
+            assert_eq!(check(&bench.evidence()).findings[0].detail, told);
+        }
     }
 
     #[test]

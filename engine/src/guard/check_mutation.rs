@@ -24,9 +24,10 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         .surface
         .iter()
         .filter(|change| !before.surface.contains(change));
-    Outcome::active(
+    Outcome::compared(
+        evidence.after_check,
         fresh
-            .map(|c| GUARD.violation(c.path.text(), format!("{} while the check ran", c.kind)))
+            .map(|c| GUARD.violation(c.path.text(), format!("{} while the check ran", c.told())))
             .collect(),
     )
 }
@@ -35,7 +36,8 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
 mod tests {
     use super::super::bench::Bench;
     use super::*;
-    use crate::event::measurement::SurfaceClass;
+    use crate::event::finding::GuardState;
+    use crate::event::measurement::{GitState, SurfaceClass};
 
     #[test]
     fn only_what_changed_during_the_check_is_its_mutation() {
@@ -45,5 +47,12 @@ mod tests {
         bench.after_check.surface = [edited, bench.change("conftest.py", SurfaceClass::Protected)].into();
         let found = check(&bench.evidence()).findings;
         assert_eq!((found.len(), found[0].subject.as_str()), (1, "conftest.py"));
+    }
+
+    #[test]
+    fn a_check_after_which_nobody_can_read_the_index_is_not_judged() {
+        let mut bench = Bench::honest();
+        bench.after_check.git.listed = GitState::Unavailable;
+        assert_eq!(check(&bench.evidence()).state, GuardState::Unavailable);
     }
 }

@@ -18,9 +18,10 @@ pub static GUARD: Guard = Guard {
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     let changed = evidence.surface(SurfaceClass::Determinant);
-    Outcome::active(
+    Outcome::compared(
+        evidence.tree(),
         changed
-            .map(|c| GUARD.violation(c.path.text(), format!("{} ({} alters the runner)", c.kind, c.pattern)))
+            .map(|c| GUARD.violation(c.path.text(), format!("{} ({} alters the runner)", c.told(), c.pattern)))
             .collect(),
     )
 }

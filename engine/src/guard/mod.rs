@@ -29,7 +29,7 @@ use crate::event::finding::{Finding, GuardReport, GuardRun, GuardState, Severity
 use crate::event::halt::HaltReason;
 use crate::event::id::Digest;
 use crate::event::iteration::CheckEnded;
-use crate::event::measurement::{CommandRun, Measurement, SurfaceChange, SurfaceClass, Survivor, TreeSeen};
+use crate::event::measurement::{CommandRun, GitState, Measurement, SurfaceChange, SurfaceClass, Survivor, TreeSeen};
 use crate::event::policy::Policy;
 use crate::members::{IdSet, Members};
 
@@ -100,6 +100,18 @@ impl Outcome {
             note: String::new(),
             findings,
         }
+    }
+
+    /// Ran over what this walk saw of the surface: finding nothing means something only where index and commit
+    /// were looked at too.
+    pub(crate) fn compared(seen: &TreeSeen, findings: Vec<Finding>) -> Self {
+        if findings.is_empty() && seen.git.listed == GitState::Unavailable {
+            return Self::unavailable(alloc::format!(
+                "index and commit cannot be compared with t0: {}",
+                seen.git.listed_note
+            ));
+        }
+        Self::active(findings)
     }
 
     /// Does not apply here.
@@ -311,6 +323,28 @@ mod tests {
         let mut report = judge(&Bench::honest().evidence());
         report.findings_more = 1;
         assert_eq!(clear(&report, 1, Digest::ZERO), None);
+    }
+
+    #[test]
+    fn guards_of_the_surface_find_what_they_can_and_pass_nothing_when_index_and_commit_cannot_be_listed() {
+        let state = |bench: &Bench, name: &str| {
+            let report = judge(&bench.evidence());
+            report.guards.iter().find(|run| run.guard == name).unwrap().state
+        };
+        for (name, class) in [
+            ("blocked_paths", SurfaceClass::Blocked),
+            ("protected_manifest", SurfaceClass::Protected),
+            ("determinant_files", SurfaceClass::Determinant),
+        ] {
+            let mut bench = Bench::honest();
+            bench.after_exec.git.listed = GitState::Unavailable;
+            assert_eq!(state(&bench, name), GuardState::Unavailable);
+            bench.after_exec.surface = [bench.change("tests/a.py", class)].into();
+            assert_eq!(state(&bench, name), GuardState::Active);
+            bench.after_exec.surface.clear();
+            bench.after_exec.git.listed = GitState::None;
+            assert_eq!(state(&bench, name), GuardState::Active);
+        }
     }
 
     #[test]

@@ -65,7 +65,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         .partition(|c| may_change(&evidence.policy.guards, c));
     let violations: Vec<_> = rest
         .iter()
-        .map(|c| GUARD.violation(c.path.text(), format!("{} ({} is protected)", c.kind, c.pattern)))
+        .map(|c| GUARD.violation(c.path.text(), format!("{} ({} is protected)", c.told(), c.pattern)))
         .collect();
     let more = evidence.after_exec.map_or(0, |seen| seen.surface_more);
     if more > 0 && violations.is_empty() {
@@ -79,10 +79,10 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         return Outcome::unavailable(format!(
             "{} was {}; what it does to the other tests can be judged only by replay against t0",
             edited.path.text(),
-            edited.kind
+            edited.told()
         ));
     }
-    Outcome::active(violations)
+    Outcome::compared(evidence.tree(), violations)
 }
 
 #[cfg(test)]

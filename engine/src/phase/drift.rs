@@ -31,7 +31,7 @@ pub(crate) fn drift(seen: &TreeSeen, policy: &GuardPolicy) -> Option<(HaltReason
         reason,
         alloc::format!(
             "{path} was {} since t0, seen on resume ({} is watched)",
-            change.kind,
+            change.told(),
             change.pattern
         ),
     ))

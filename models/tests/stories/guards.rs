@@ -123,7 +123,7 @@ fn a_guard_that_cannot_run_is_never_green() {
         &run,
         &format!(
             "{RED}
-             1 context exec#1 ->0 walk:after_exec iteration#1 ->0 walk:after_check guards?refs_moved
+             1 context exec#1 ->0 walk:after_exec iteration#1 ->0 walk:after_check guards?blocked_paths
              halt objective_unverified guard_unavailable"
         ),
     );

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Read [`Tree`] first, then [`Manifest`]. What holds throughout:
-//! - Git is never asked what changed, and nothing that a repository configures is ever executed.
+//! - Git is never asked what changed in the tree, and nothing that a repository configures is ever executed.
 //! - A link is an entry whose content is its target. It is not followed when reading or writing.
 //! - What a restore overwrites or deletes is in the store before it is touched.
 //! - The index, `HEAD`, branches, stashes and ignored files are the user's and are not touched.
@@ -46,13 +46,14 @@ mod surface;
 mod walk;
 
 pub use error::TreeError;
-pub use git::{Export, GitFacts, GitReader, Repository, Unavailable};
+pub use git::{Export, GitEntry, GitFacts, GitReader, Listed, Listing, Repository, Unavailable};
 pub use listing::{CacheDir, SkipReason, Skipped};
 pub use manifest::{Change, ChangeKind, Digest, Entry, Kind, Manifest, TreeId, diff};
 pub use path::{path_bytes, path_text};
 pub use restore::Restored;
 
 use cache::Remembered;
+use git::listed::Listings;
 use git::run::Git;
 use listing::Slot;
 use pins::Pins;
@@ -122,6 +123,7 @@ pub struct Tree {
     state_path: Option<Vec<u8>>,
     options: Options,
     reader: Result<GitReader, Unavailable>,
+    listings: Listings,
     rules: Arc<Rules>,
     pins: Pins,
     /// Tracked files that were absent from the start (sparse checkout): an export keeps them.
@@ -173,6 +175,7 @@ impl Tree {
             state_path,
             options,
             reader: repository.map(GitReader::new),
+            listings: Listings::default(),
             rules,
             pins,
             sparse: tracked.sparse,

@@ -8,6 +8,7 @@ mod context;
 mod detection;
 mod execute;
 mod ids;
+mod listed;
 mod output;
 mod own;
 mod removal;

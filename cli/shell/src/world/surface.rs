@@ -3,17 +3,18 @@
 //! What t0 was is a blob named by its digest: the engine remembers the digest, and a resumed run reads the
 //! blob back. Which paths are watched is the engine's classification; it is asked once a path.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
 use engine::event::id::{Bytes, Digest};
-use engine::event::measurement::{ChangeKind, GitSeen, GitState, RefChange, SurfaceChange};
+use engine::event::measurement::{ChangeKind, GitSeen, GitState, Place, RefChange, SurfaceChange};
 use engine::event::policy::GuardPolicy;
 use engine::guard::surface;
 use serde::{Deserialize, Serialize};
 
+use super::listed::{Listed, Suspect};
 use crate::tree::{Entry, GitFacts, Kind, Unavailable};
 
 /// Changed watched paths that are named; the rest is counted.
@@ -22,19 +23,24 @@ const NAMED_MAX: usize = 128;
 /// What is remembered of one watched file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Watched {
-    digest: Digest,
-    link: bool,
-    mode: u32,
+    pub(super) digest: Digest,
+    pub(super) link: bool,
+    pub(super) mode: u32,
 }
 
 /// t0 of everything that is watched.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Base {
     files: BTreeMap<Bytes, Watched>,
     refs: BTreeMap<String, String>,
     meta: BTreeMap<String, String>,
     branch: Option<String>,
+    /// Or why it could not be known.
+    listed: Result<Listed, String>,
 }
+
+/// A path that differs, and where.
+type Differing = (Bytes, Place, ChangeKind);
 
 /// The newest base that was read or made.
 #[derive(Debug, Default)]
@@ -92,7 +98,7 @@ impl Surfaces {
 
 impl Base {
     /// What is there now.
-    pub(super) fn now(entries: &[Entry], git: &Result<GitFacts, Unavailable>) -> Self {
+    pub(super) fn now(entries: &[Entry], git: &Result<GitFacts, Unavailable>, listed: Result<Listed, String>) -> Self {
         let file = |entry: &Entry| {
             let watched = Watched {
                 digest: Digest(entry.digest),
@@ -103,7 +109,10 @@ impl Base {
         };
         let mut base = Self {
             files: entries.iter().map(file).collect(),
-            ..Self::default()
+            refs: BTreeMap::new(),
+            meta: BTreeMap::new(),
+            branch: None,
+            listed,
         };
         if let Ok(facts) = git {
             base.refs.clone_from(&facts.refs);
@@ -121,9 +130,62 @@ impl Base {
         self.files.len()
     }
 
-    /// Watched paths of `now` that differ from this base, with how many were not named.
-    pub(super) fn changes(&self, now: &Self, policy: &GuardPolicy) -> (Vec<SurfaceChange>, u64) {
+    /// What index and commit hold that neither they nor the tree held at this base. `names` says what git
+    /// calls stored content.
+    pub(super) fn staged(
+        &self,
+        now: &Self,
+        names: impl FnOnce(&BTreeSet<[u8; 32]>) -> Result<HashMap<[u8; 32], String>, String>,
+    ) -> Result<Vec<Differing>, String> {
+        let before = self.listed.as_ref().map_err(|why| format!("at t0, {why}"))?;
+        let after = now.listed.as_ref().map_err(Clone::clone)?;
+        let suspects = before.suspects(after, &self.files);
+        let contents: BTreeSet<[u8; 32]> = suspects.iter().filter_map(Suspect::content).collect();
+        let names = if contents.is_empty() {
+            HashMap::new()
+        } else {
+            names(&contents)?
+        };
+        let guilty = suspects.iter().filter(|suspect| !suspect.cleared(&names));
+        Ok(guilty.map(|s| (s.path.clone(), s.place, s.kind)).collect())
+    }
+
+    /// Watched paths of `now` that differ from this base, these of index and commit among them, with how many
+    /// were not named.
+    pub(super) fn changes(
+        &self,
+        now: &Self,
+        staged: Vec<Differing>,
+        policy: &GuardPolicy,
+    ) -> (Vec<SurfaceChange>, u64) {
         let mut changes = Vec::new();
+        let in_tree = self
+            .moved(now)
+            .into_iter()
+            .map(|(path, kind)| (path, Place::Tree, kind));
+        for (path, place, kind) in in_tree.chain(staged) {
+            if let Some((class, pattern)) = surface::classify(policy, &path.0) {
+                changes.push(SurfaceChange {
+                    path,
+                    place,
+                    kind,
+                    class,
+                    pattern,
+                });
+            }
+        }
+        // The gravest class first, so that what is named is what halts.
+        changes.sort_by(|a, b| (a.class, &a.path, a.place).cmp(&(b.class, &b.path, b.place)));
+        // The stages of an unmerged path are one change.
+        changes.dedup_by(|later, kept| (&later.path, later.place) == (&kept.path, kept.place));
+        let more = changes.len().saturating_sub(NAMED_MAX);
+        changes.truncate(NAMED_MAX);
+        (changes, more as u64)
+    }
+
+    /// Paths of the tree that differ.
+    fn moved(&self, now: &Self) -> Vec<(Bytes, ChangeKind)> {
+        let mut moved = Vec::new();
         let paths = self
             .files
             .keys()
@@ -137,26 +199,27 @@ impl Base {
                 (Some(_), None) => ChangeKind::Removed,
                 (None, _) => ChangeKind::Added,
             };
-            if let Some((class, pattern)) = surface::classify(policy, &path.0) {
-                changes.push(SurfaceChange {
-                    path: path.clone(),
-                    kind,
-                    class,
-                    pattern,
-                });
-            }
+            moved.push((path.clone(), kind));
         }
-        // The gravest class first, so that what is named is what halts.
-        changes.sort_by(|a, b| (a.class, &a.path).cmp(&(b.class, &b.path)));
-        let more = changes.len().saturating_sub(NAMED_MAX);
-        changes.truncate(NAMED_MAX);
-        (changes, more as u64)
+        moved
     }
 
-    /// The repository against this base.
-    pub(super) fn git(&self, facts: &Result<GitFacts, Unavailable>, index_locked: bool) -> GitSeen {
+    /// Why index and commit could not be listed.
+    pub(super) fn unlisted(&self) -> Option<&String> {
+        self.listed.as_ref().err()
+    }
+
+    /// The repository against this base. `unlisted` says why index and commit could not be compared.
+    pub(super) fn git(
+        &self,
+        facts: &Result<GitFacts, Unavailable>,
+        index_locked: bool,
+        unlisted: Option<String>,
+    ) -> GitSeen {
         let nothing = |state, note: String| GitSeen {
             state,
+            listed: state,
+            listed_note: note.clone(),
             note,
             head: None,
             branch: None,
@@ -189,6 +252,12 @@ impl Base {
             branch: facts.branch.clone(),
             refs,
             meta: differing(&self.meta, &meta),
+            listed: if unlisted.is_some() {
+                GitState::Unavailable
+            } else {
+                GitState::Read
+            },
+            listed_note: unlisted.unwrap_or_default(),
             index_locked,
         }
     }
@@ -225,7 +294,7 @@ mod tests {
     }
 
     fn base(entries: &[Entry]) -> Base {
-        Base::now(entries, &Err(Unavailable::NoRepository))
+        Base::now(entries, &Err(Unavailable::NoRepository), Ok(Listed::default()))
     }
 
     #[test]
@@ -240,7 +309,7 @@ mod tests {
             entry("tests/a", 1, 0o755),
             entry("tests/c", 1, 0o644),
         ]);
-        let (changes, more) = before.changes(&after, &GuardPolicy::default());
+        let (changes, more) = before.changes(&after, Vec::new(), &GuardPolicy::default());
         let told: Vec<_> = changes.iter().map(|c| (c.path.text(), c.kind, c.class)).collect();
         assert_eq!(
             told,

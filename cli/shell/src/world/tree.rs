@@ -8,9 +8,10 @@ use engine::guard::surface;
 use engine::{Observation, State};
 
 use super::RealWorld;
+use super::listed::Listed;
 use super::surface::{Base, Surfaces};
 use super::venv;
-use crate::tree::{self, TreeError, TreeId};
+use crate::tree::{self, GitFacts, TreeError, TreeId, Unavailable};
 
 /// Changed paths that are named; the rest is counted.
 const CHANGES_NAMED: usize = 64;
@@ -43,6 +44,8 @@ impl RealWorld {
         let classes_cell = std::cell::RefCell::new(&mut classes);
         let watches = |path: &[u8]| Surfaces::watches(&mut classes_cell.borrow_mut(), policy, path);
         let outcome = self.tree.observe(&literal, &watches);
+        let facts = self.tree.git_facts();
+        let listed = listed(&mut self.tree, &facts, &watches);
         *self.surfaces.classes() = classes;
         let (mut seen, watched) = outcome.map_err(|error| sentence(&error))?;
         if !std::mem::replace(&mut self.walked, true) && state.facts.t0.is_some() {
@@ -54,25 +57,29 @@ impl RealWorld {
             seen.changes = tree::diff(&before, self.tree.current());
         }
 
-        let facts = self.tree.git_facts();
         let index_locked = self
             .tree
             .repository()
             .is_ok_and(|repository| repository.index_lock().is_some());
-        let now = Base::now(&watched, &facts);
+        let now = Base::now(&watched, &facts, listed);
         let files = now.len() as u64;
         let blobs = self.run.blobs();
         let trouble = |error: std::io::Error| format!("{}: {error}", blobs.display());
         let (surface, surface_more, surface_digest, git) = match base {
             None => {
-                let git = now.git(&facts, index_locked);
+                let git = now.git(&facts, index_locked, now.unlisted().cloned());
                 let digest = self.surfaces.found(&blobs, now).map_err(trouble)?;
                 (Vec::new(), 0, digest, git)
             }
             Some(digest) => {
                 let before = self.surfaces.base(&blobs, digest).map_err(trouble)?;
-                let (surface, more) = before.changes(&now, policy);
-                (surface, more, digest, before.git(&facts, index_locked))
+                let names = |contents: &_| self.tree.git_names(contents).map_err(|error| sentence(&error));
+                let (staged, unlisted) = match before.staged(&now, names) {
+                    Ok(staged) => (staged, None),
+                    Err(why) => (Vec::new(), Some(why)),
+                };
+                let (surface, more) = before.changes(&now, staged, policy);
+                (surface, more, digest, before.git(&facts, index_locked, unlisted))
             }
         };
         Ok(assemble(
@@ -105,6 +112,22 @@ impl RealWorld {
                 }
             }
         }
+    }
+}
+
+/// What index and commit hold of what is watched, or why that cannot be said. Without a repository: nothing.
+fn listed(
+    tree: &mut tree::Tree,
+    facts: &Result<GitFacts, Unavailable>,
+    watches: &dyn Fn(&[u8]) -> bool,
+) -> Result<Listed, String> {
+    match facts {
+        Ok(facts) => tree
+            .git_listed(facts.head.as_deref(), watches)
+            .map(Listed::from)
+            .map_err(|error| sentence(&error)),
+        Err(Unavailable::NoRepository) => Ok(Listed::default()),
+        Err(why) => Err(why.to_string()),
     }
 }
 

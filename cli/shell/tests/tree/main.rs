@@ -4,6 +4,7 @@
 mod export;
 mod git;
 mod hidden;
+mod listed;
 mod restore;
 mod scan;
 mod store;

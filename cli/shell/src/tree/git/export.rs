@@ -4,7 +4,7 @@
 //! index, `HEAD` and files are not involved, filters and hooks are not run, and an existing branch is
 //! never moved.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use super::Repository;
 use super::run::Git;
@@ -127,7 +127,7 @@ fn refuse_existing(git: &Git<'_>, branch: &str) -> Result<(), TreeError> {
 }
 
 /// The git names of stored content.
-pub(crate) struct Blobs(std::collections::HashMap<Digest, String>);
+pub(crate) struct Blobs(HashMap<Digest, String>);
 
 impl Blobs {
     pub(crate) fn of(&self, digest: &Digest) -> Option<&str> {
@@ -147,23 +147,32 @@ pub(crate) fn hash_objects(store: &Store, git: &Git<'_>, entries: &[Entry]) -> R
         return Err(TreeError::NotStored { paths: lost });
     }
     let digests: BTreeSet<Digest> = entries.iter().map(|e| e.digest).collect();
+    name_objects(store, git, &digests, &["-w"]).map(Blobs)
+}
+
+/// The git names of stored content, checked against its digest first, through no filter.
+pub(crate) fn name_objects(
+    store: &Store,
+    git: &Git<'_>,
+    digests: &BTreeSet<Digest>,
+    more: &[&str],
+) -> Result<HashMap<Digest, String>, TreeError> {
     let mut bytes = read::buffer();
     let mut names = String::with_capacity(digests.len() * 66);
-    for digest in &digests {
+    for digest in digests {
         store.check(digest, &mut bytes)?;
         names.push_str(&object_name(digest));
         names.push('\n');
     }
-    let ids = git.run(
-        &["hash-object", "-w", "--no-filters", "--stdin-paths"],
-        names.as_bytes(),
-    )?;
+    let mut args = vec!["hash-object", "--no-filters", "--stdin-paths"];
+    args.extend(more);
+    let ids = git.run(&args, names.as_bytes())?;
     let ids: Vec<String> = String::from_utf8_lossy(&ids).lines().map(str::to_owned).collect();
     if ids.len() != digests.len() {
         let missing = digests.iter().nth(ids.len()).map(|d| hex(d)).unwrap_or_default();
         return Err(TreeError::BlobMissing { digest: missing });
     }
-    Ok(Blobs(digests.into_iter().zip(ids).collect()))
+    Ok(digests.iter().copied().zip(ids).collect())
 }
 
 /// One line for `update-index -z --index-info`.

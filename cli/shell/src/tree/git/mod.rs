@@ -1,8 +1,8 @@
 //! Git, from the outside: where the repository is, what its references and settings are.
 //!
 //! Facts are read from its files in this process (`facts`, `refs`). The git program itself is run for
-//! two things only, listing what is tracked and exporting (`run`, `export`, `patch`), and then with
-//! everything switched off that a repository's own configuration could make it execute.
+//! two things only, listing what index and commit hold (`listed`) and exporting (`export`, `patch`), and
+//! then (`run`) with everything switched off that a repository's own configuration could make it execute.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -17,12 +17,14 @@ const POINTER_MAX_BYTES: u64 = 64 << 10;
 
 pub(crate) mod export;
 mod facts;
+pub(crate) mod listed;
 pub(crate) mod patch;
 mod refs;
 pub(crate) mod run;
 
 pub use export::Export;
 pub use facts::{GitFacts, GitReader};
+pub use listed::{GitEntry, Listed, Listing};
 
 /// Why nothing can be said about a repository.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -160,7 +160,7 @@ fn is_id(text: &str) -> bool {
     matches!(text.len(), 40 | 64) && text.bytes().all(|b| b.is_ascii_hexdigit())
 }
 
-fn sig_of(path: &Path) -> Result<Option<Sig>, Unavailable> {
+pub(super) fn sig_of(path: &Path) -> Result<Option<Sig>, Unavailable> {
     match rustix::fs::stat(path) {
         Ok(stat) => Ok(Some(Sig::of(&stat))),
         Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => Ok(None),
