@@ -76,15 +76,7 @@ fn the_other_corpora_reach_what_is_legal_and_what_is_not() {
                 "refused-size",
             ][..],
         ),
-        (
-            "bodies",
-            &[
-                "nothing-intact",
-                "nothing-fails",
-                "run_opened-intact",
-                "tree_observed-passed_over",
-            ],
-        ),
+        ("bodies", &["nothing-intact", "nothing-fails", "run_opened-intact"]),
         (
             "chain",
             &[
