@@ -25,7 +25,7 @@ use crate::properties;
 use crate::world::World;
 
 pub use node::{Choice, Mark, Node, RESERVED, Taken, USED};
-pub use story::Counterexample;
+pub use story::{Counterexample, against};
 pub use walk::explore;
 
 /// One small world: a contract, a start, and every way that things can go.

@@ -6,7 +6,7 @@ use engine::event::Event;
 
 use super::fingerprint::Seen;
 use super::walk::{Fault, Inspector, falls};
-use super::{Choice, Menu, Node};
+use super::{Choice, Claim, Menu, Node};
 use crate::drive::opening;
 use crate::script::transcript;
 
@@ -32,10 +32,15 @@ type Parent = (u32, u16);
 /// Looks breadth first for the shortest run that breaks something; `known` is what broke depth first, and
 /// stands when the search grows too large.
 pub(super) fn shortest(menu: &Menu, known: Fault, path: &[usize]) -> Counterexample {
-    search(menu).unwrap_or_else(|| told(menu, known, path))
+    search(menu, None).unwrap_or_else(|| told(menu, known, path))
 }
 
-fn search(menu: &Menu) -> Option<Counterexample> {
+/// The shortest run that ends where a claim does not hold; `None` when there is none, or none within reach.
+pub fn against(menu: &Menu, claim: Claim) -> Option<Counterexample> {
+    search(menu, Some(claim))
+}
+
+fn search(menu: &Menu, claim: Option<Claim>) -> Option<Counterexample> {
     let mut inspector = Inspector::default();
     let mut seen: Seen<()> = Seen::default();
     let mut parents: Vec<Parent> = vec![(0, 0)];
@@ -47,6 +52,9 @@ fn search(menu: &Menu) -> Option<Counterexample> {
         let choices = menu.choices(&node);
         if let Err(fault) = inspector.node(&node, &choices) {
             return Some(told(menu, fault, &path(&parents, id, None)));
+        }
+        if let Some(claim) = claim.filter(|claim| !(claim.holds)(&node)) {
+            return Some(told(menu, claim.name.into(), &path(&parents, id, None)));
         }
         for (n, choice) in choices.iter().enumerate() {
             let stepped = inspector.step(menu, &node, *choice);

@@ -9,12 +9,14 @@ use std::sync::{Mutex, OnceLock};
 
 use engine::event::halt::HaltReason;
 use engine::event::policy::OnViolation;
-use models::explore::{Explored, Menu, explore};
+use models::explore::{Claim, Explored, Menu, against, explore};
 use models::reference;
 use models::script::transcript;
 
 /// More than any of the worlds holds.
 const MAX: usize = 12_000_000;
+/// Prime, so that samples do not fall into step with the walk.
+const SAMPLE_EVERY: usize = 9_973;
 
 /// Every world, the largest first.
 fn worlds() -> Vec<(&'static str, Menu)> {
@@ -26,6 +28,8 @@ fn worlds() -> Vec<(&'static str, Menu)> {
         ("hiding", menus::hiding()),
         ("lying", menus::lying()),
         ("failing", menus::failing()),
+        ("paid", menus::paid()),
+        ("unfit", menus::unfit()),
         ("patient", menus::patient()),
         ("unread", menus::unread()),
         ("indebted", menus::indebted()),
@@ -36,14 +40,11 @@ fn worlds() -> Vec<(&'static str, Menu)> {
 fn walks() -> &'static [(&'static str, Explored)] {
     static WALKS: OnceLock<Vec<(&'static str, Explored)>> = OnceLock::new();
     WALKS.get_or_init(|| {
-        let only = std::env::var("ONLY").unwrap_or_default();
-        let worlds: Vec<_> = worlds().into_iter().filter(|w| only.is_empty() || w.0 == only).collect();
+        let worlds = worlds();
         let (turn, walked) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
         let work = || {
             while let Some((name, menu)) = worlds.get(turn.fetch_add(1, Ordering::Relaxed)) {
-                let t = std::time::Instant::now();
-                let walk = explore(menu, MAX, 4_999).unwrap_or_else(|broken| panic!("{name}: {broken}"));
-                println!("{name} {:?} {} {}", t.elapsed(), walk.states, walk.transitions);
+                let walk = explore(menu, MAX, SAMPLE_EVERY).unwrap_or_else(|broken| panic!("{name}: {broken}"));
                 walked.lock().expect("no walk panics").push((*name, walk));
             }
         };
@@ -56,35 +57,39 @@ fn walks() -> &'static [(&'static str, Explored)] {
     })
 }
 
-#[test]
-fn measure() {
-    for (name, walk) in walks() {
-        println!("{name}: {} states {} transitions, depth {}; {:?} {:?}", walk.states, walk.transitions, walk.depth, walk.reasons, walk.lost);
-    }
-}
+/// How many states each world has.
+const STATES: [(&str, usize); 12] = [
+    ("cheating", 559_456),
+    ("cheating from nothing", 459_592),
+    ("cheating, put back", 3_132_398),
+    ("clumsy", 2_507_005),
+    ("failing", 246_961),
+    ("hiding", 695_150),
+    ("indebted", 0),
+    ("lying", 1_011_713),
+    ("paid", 0),
+    ("patient", 0),
+    ("unfit", 2),
+    ("unread", 653_518),
+];
+
 #[test]
 fn every_run_of_the_small_worlds_holds_every_property_and_their_number_is_known() {
-    let counts: Vec<(&str, usize)> = walks().iter().map(|(name, walk)| (*name, walk.states)).collect();
-    let known = [
-        ("clumsy", 32_533),
-        ("cheating", 28_988),
-        ("cheating, put back", 137_376),
-        ("cheating from nothing", 26_071),
-        ("hiding", 49_005),
-        ("lying", 34_428),
-        ("failing", 14_441),
-        ("patient", 1_034),
-        ("unread", 37_778),
-        ("indebted", 930),
-    ];
-    assert_eq!(counts, known);
+    let mut counts: Vec<(&str, usize)> = walks().iter().map(|(name, walk)| (*name, walk.states)).collect();
+    counts.sort_unstable();
+    let total: usize = counts.iter().map(|(_, states)| states).sum();
+    let steps: usize = walks().iter().map(|(_, walk)| walk.transitions).sum();
+    println!("{total} distinct states, {steps} steps");
+    assert_eq!(counts, STATES);
+    assert!(total >= 10_000_000, "{total} states are too few");
 }
 
 #[test]
-fn every_halt_that_the_engine_can_raise_is_reached() {
-    let reached: BTreeSet<HaltReason> = walks().iter().flat_map(|(_, walk)| walk.reasons.clone()).collect();
+fn every_halt_that_the_engine_can_raise_is_reached_and_no_other() {
     use HaltReason as R;
-    for reason in [
+    let reached: BTreeSet<HaltReason> = walks().iter().flat_map(|(_, walk)| walk.reasons.clone()).collect();
+    // `internal_error` takes a world that answers another question than it was asked; the rest is not built yet.
+    let known = [
         R::SuccessConditionMet,
         R::HumanRequired,
         R::MaxIterationsReached,
@@ -100,11 +105,33 @@ fn every_halt_that_the_engine_can_raise_is_reached() {
         R::InfeasibleSuspected,
         R::BudgetExceeded,
         R::ComprehensionDebtExceeded,
+        R::InvariantFailed,
         R::WorkspaceInvalid,
         R::ExecutionFailure,
-    ] {
-        assert!(reached.contains(&reason), "{reason} was never reached");
-    }
+    ];
+    assert_eq!(reached, BTreeSet::from(known));
+}
+
+/// Facts that only stand at the end of a synced batch, so that no death takes them back.
+const NEVER_LOST: [&str; 7] = [
+    "check_began",
+    "execute_began",
+    "halted",
+    "reserved",
+    "restore_began",
+    "run_opened",
+    "suspended",
+];
+
+#[test]
+fn a_death_takes_back_every_kind_of_fact_that_waits_to_be_synced() {
+    let all = |pick: fn(&Explored) -> &BTreeSet<&'static str>| -> BTreeSet<&str> {
+        walks().iter().flat_map(|(_, walk)| pick(walk).iter().copied()).collect()
+    };
+    let (written, lost) = (all(|walk| &walk.kinds), all(|walk| &walk.lost));
+    let kept: BTreeSet<&str> = NEVER_LOST.into_iter().filter(|kind| *kind != "run_opened").collect();
+    assert_eq!(written.difference(&lost).copied().collect::<BTreeSet<_>>(), kept);
+    assert!(written.len() >= 22, "{written:?}");
 }
 
 #[test]
@@ -122,5 +149,15 @@ fn the_second_opinion_accepts_every_path_it_is_shown() {
             shown += 1;
         }
     }
-    assert!(shown > 300, "{shown} paths were shown");
+    assert!(shown > 500, "{shown} paths were shown");
+}
+
+#[test]
+fn what_breaks_is_told_as_the_shortest_story() {
+    let claim = Claim {
+        name: "no work is done behind the governor's back",
+        holds: |node| node.truth.worked <= (node.state().facts.iteration, 0) || !node.down,
+    };
+    let told = against(&menus::clumsy(), claim).expect("a command that outlives its governor refutes it");
+    assert_eq!(told.to_string(), "");
 }

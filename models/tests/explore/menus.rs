@@ -3,7 +3,7 @@
 use engine::event::measurement::{StopCause, SurfaceClass};
 use engine::event::policy::{Command, OnExecFailure, OnViolation, Policy};
 use models::act::{Edit, End, Look, Repair, Slice, Turn, Walk};
-use models::explore::Menu;
+use models::explore::{Menu, USED};
 use models::project::Tree;
 use models::world::{Runner, World};
 
@@ -50,10 +50,10 @@ pub(super) fn clumsy() -> Menu {
             }),
         ],
         looks: vec![Look::Honest, Look::Flip(0), Look::Crash],
-        repairs: vec![Repair::Fine, Repair::Fails],
+        repairs: vec![Repair::Fine, Repair::Fails, Repair::Complains],
         interruptions: 2,
         raise: 1,
-        ..menu(policy(2, |_| {}), Tree::passing(3))
+        ..menu(policy(3, |_| {}), Tree::passing(3))
     }
 }
 
@@ -80,7 +80,7 @@ pub(super) fn cheating(on_violation: OnViolation, start: u8) -> Menu {
     Menu {
         turns,
         looks: vec![Look::Honest, Look::Crash, Look::WritesSurface],
-        interruptions: 1,
+        interruptions: 2,
         meddling: vec![Edit::Cheat(SurfaceClass::Blocked), Edit::Fix(2)],
         ..menu(policy(2, bend), Tree::passing(start))
     }
@@ -103,7 +103,7 @@ pub(super) fn hiding() -> Menu {
             Turn::does(Edit::Fix(0)),
         ],
         looks: vec![Look::Honest, Look::Crash, Look::ZeroTests(1)],
-        interruptions: 1,
+        interruptions: 2,
         ..menu(policy(3, |_| {}), Tree::passing(0))
     }
 }
@@ -134,7 +134,7 @@ pub(super) fn lying() -> Menu {
         ],
         first_looks: vec![Look::Honest, Look::ZeroTests(0), Look::ExitZero, Look::Code(126)],
         walks: vec![Walk::Fine, Walk::GitUnreadable, Walk::Restless, Walk::Lost],
-        interruptions: 0,
+        interruptions: 1,
         ..menu(policy(2, |_| {}), Tree::passing(3))
     }
 }
@@ -154,16 +154,49 @@ pub(super) fn failing() -> Menu {
             Turn::ends(End::Instant(1)),
             Turn::ends(End::Ask),
             Turn::ends(End::NotFound),
-            Turn::ends(End::Stop(StopCause::Deadline)),
+            Turn {
+                edit: Edit::Fix(2),
+                end: End::Stop(StopCause::Deadline),
+            },
             Turn::ends(End::Stop(StopCause::RunDeadline)),
             Turn::ends(End::Stop(StopCause::Cancelled)),
         ],
         looks: vec![Look::Honest, Look::Stop(StopCause::RunDeadline)],
         slices: vec![Slice::Fine, Slice::Fails],
-        interruptions: 2,
+        interruptions: 3,
         raise: 1,
         ..menu(policy(2, bend), Tree::passing(3))
     }
+}
+
+/// Work that is paid for, in a contract whose budget is two work commands and a half.
+pub(super) fn paid() -> Menu {
+    let bend = |p: &mut Policy| {
+        p.failures.on_exec_failure = OnExecFailure::Retry;
+        p.failures.exec_retries_max = 1;
+        p.bounds.budget_microusd = Some(USED * 5 / 2);
+    };
+    Menu {
+        turns: vec![
+            Turn::does(Edit::Fix(2)),
+            Turn::does(Edit::Break(0)),
+            // Said to have failed, and happened.
+            Turn {
+                edit: Edit::Fix(2),
+                end: End::Exit(1),
+            },
+        ],
+        looks: vec![Look::Honest, Look::Flip(0)],
+        interruptions: 3,
+        raise: 1,
+        metered: true,
+        ..menu(policy(3, bend), Tree::passing(3))
+    }
+}
+
+/// A contract that cannot carry a run.
+pub(super) fn unfit() -> Menu {
+    menu(policy(0, |_| {}), Tree::passing(3))
 }
 
 /// Long runs of few kinds of turn, for the detectors.
@@ -176,7 +209,7 @@ pub(super) fn patient() -> Menu {
             Turn::does(Edit::Fix(2)),
             Turn::does(Edit::Break(0)),
         ],
-        interruptions: 0,
+        interruptions: 2,
         ..menu(policy(6, |p| p.thresholds.comprehension_every = 5), Tree::passing(3))
     }
 }
@@ -184,7 +217,6 @@ pub(super) fn patient() -> Menu {
 /// Nobody reads the runner.
 pub(super) fn unread() -> Menu {
     let mut menu = Menu {
-        interruptions: 1,
         meddling: vec![Edit::Fix(2)],
         ..patient()
     };
