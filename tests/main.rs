@@ -5,27 +5,34 @@
 
 mod conformance {
     mod architecture;
+    mod causes;
     mod golden;
     mod house;
     mod matrix;
     mod rooms;
     mod spec;
+    mod verdicts;
 }
 mod support;
 
 mod e2e {
     mod agentside;
+    mod answers;
+    mod barriers;
     mod cli_contract;
     mod cli_demo;
     mod cli_record;
     mod cli_replay;
     mod cli_run;
+    mod clocks;
     mod cost;
     mod deciding;
     mod gaming;
     mod hostile;
     mod lives;
     mod process;
+    mod profile;
+    mod readonly;
     mod runners;
     mod safety;
 }

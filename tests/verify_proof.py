@@ -1,92 +1,60 @@
 #!/usr/bin/env python3
-"""Checks a loopexec proof without loopexec.
+"""verify_proof.py PROOF.json [KEY.pub]: checks a loopexec proof with Python and the two files beside this one.
 
-    verify_proof.py PROOF.json [KEY.pub]
-
-Needs the PyPI package `blake3`. With KEY.pub, the checkpoint that signs the root is checked as well,
-which needs `cryptography`. Prints one line and exits 0 when the proof holds, 1 when it does not.
-
-What is proven: the event, byte for byte as it stands in PROOF.json, is number `seq` in a journal whose
-first `size` events have the Merkle root `root`. Only the signature says who vouches for that root
-and for that size: one path can fit trees of neighbouring sizes.
-The digest of the binary payload is taken as recorded; the JSON digest beside it is computed here.
-"""
-import base64
-import json
+Proven: the event, byte for byte as it stands in PROOF.json, is number `seq` in a journal whose first `size` events
+have the Merkle root `root`. Who vouches for that root only its signature says; KEY.pub checks it. No proof: exit 1."""
 import sys
+from base64 import b64decode
+from json import JSONDecoder, loads
 
-from blake3 import blake3
-
-
-def h(use, data):
-    return blake3(data, derive_key_context="loopexec journal/1 " + use).digest()
+from blake3 import derived
+from ed25519 import signs
 
 
 def need(condition, otherwise):
     if not condition:
-        raise ValueError(otherwise)
+        sys.exit(f"not proven: {otherwise}")
 
 
-def node(left, right):
-    return h("tree", b"\x01" + left + right)
+def h(use, data):
+    return derived(f"loopexec journal/1 {use}", data)
 
 
-def raw_event(text):
-    """The bytes of the member `event`, as they stand: parsing them anew could respell them."""
-    start = text.index('"event":') + len('"event":')
-    return text[start:json.JSONDecoder().raw_decode(text, start)[1]].encode()
+def leaf(proof, event):
+    before, payload = bytes.fromhex(proof["previous"]), bytes.fromhex(proof["payload"])
+    numbers = [proof[key].to_bytes(size, "little") for key, size in (("seq", 8), ("kind", 2), ("v", 2), ("flags", 4))]
+    return h("tree", b"".join([b"\0", before, *numbers, payload, h("json", event)]))
 
 
-def leaf(proof, text):
-    le = lambda value, size: value.to_bytes(size, "little")
-    return h("tree", b"\x00" + bytes.fromhex(proof["previous"]) + le(proof["seq"], 8) + le(proof["kind"], 2)
-             + le(proof["v"], 2) + le(proof["flags"], 4) + bytes.fromhex(proof["payload"]) + h("json", raw_event(text)))
+def root_over(digest, index, size, path):
+    """The root of a tree (RFC 6962) of `size` leaves in which `digest` is number `index`."""
+    need(index < size and (len(path) > 0) == (size > 1), "the path does not fit the place of the event")
+    if size == 1:
+        return digest
+    half = 1 << (size - 1).bit_length() - 1
+    if index < half:
+        return h("tree", b"\1" + root_over(digest, index, half, path[:-1]) + path[-1])
+    return h("tree", b"\1" + path[-1] + root_over(digest, index - half, size - half, path[:-1]))
 
 
-def climb(digest, index, size, path):
-    """RFC 9162, section 2.1.3.2."""
-    last = size - 1
-    need(index <= last, "the event is not among those under the root")
-    for sibling in path:
-        need(last > 0, "the path is too long")
-        if index % 2 or index == last:
-            digest = node(sibling, digest)
-            while index % 2 == 0 and index:
-                index, last = index // 2, last // 2
-        else:
-            digest = node(digest, sibling)
-        index, last = index // 2, last // 2
-    need(last == 0, "the path is too short")
-    return digest
-
-
-def check_signature(proof, key_text):
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-    public = base64.b64decode(key_text.split()[1], validate=True)
+def check_signature(proof, public):
     body, signature = proof["checkpoint"].split("\n\n")
-    signed = base64.b64decode(signature.removeprefix("— loopexec ").strip(), validate=True)
-    need(signed[:4] == h("key id", public)[:4], "the checkpoint is signed by another key")
-    Ed25519PublicKey.from_public_bytes(public).verify(signed[4:], (body + "\n").encode())
+    signed = b64decode(signature.split()[-1], validate=True)
+    need(signed[:4] == h("key id", public)[:4], "another key signed it")
+    need(signs(public, signed[4:], f"{body}\n".encode()), "the signature is wrong")
     title, _, size, root = body.split("\n")[:4]
-    said = (title, int(size), base64.b64decode(root).hex())
+    said = (title, int(size), b64decode(root).hex())
     need(said == ("loopexec-checkpoint/v1", proof["size"], proof["root"]), "it signs another root")
 
 
-def main(arguments):
-    text = open(arguments[0], encoding="utf-8", newline="").read()
-    proof = json.loads(text)
-    need(json.loads(raw_event(text)) == proof["event"], "there are two events")
-    need(proof["format"] == "loopexec-proof/v1", "unknown format")
-    path = [base64.b64decode(step, validate=True) for step in proof["path"]]
-    root = climb(leaf(proof, text), proof["seq"], proof["size"], path)
-    need(root.hex() == proof["root"], "the path does not lead from the event to the root")
-    if len(arguments) > 1:
-        check_signature(proof, open(arguments[1], encoding="utf-8").read())
-    print(f"event {proof['seq']} of {proof['size']} is proven under root {proof['root']}")
-
-
 if __name__ == "__main__":
-    try:
-        main(sys.argv[1:])
-    except Exception as error:  # whatever is wrong with the file, it is not a proof
-        sys.exit(f"not proven: {type(error).__name__}: {error}")
+    text = open(sys.argv[1], encoding="utf-8", newline="").read()
+    proof, start = loads(text), text.index('"event":') + len('"event":')
+    event, end = JSONDecoder().raw_decode(text, start)
+    need(event == proof["event"] and proof["format"] == "loopexec-proof/v1", "the format is unknown")
+    steps = [b64decode(step, validate=True) for step in proof["path"]]
+    root = root_over(leaf(proof, text[start:end].encode()), proof["seq"], proof["size"], steps)
+    need(root.hex() == proof["root"], "the path does not lead from the event to the root")
+    for key in sys.argv[2:]:
+        check_signature(proof, b64decode(open(key, encoding="utf-8").read().split()[1], validate=True))
+    print(f"event {proof['seq']} of {proof['size']} is proven under root {root.hex()}")

@@ -9,6 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, CommandFactory as _, FromArgMatches as _, Parser};
 use engine::event::halt::HaltReason;
+use serde::Serialize;
 use shell::clock;
 
 use crate::command::{COMMANDS, Command, only};
@@ -158,18 +159,25 @@ fn command_name(arguments: &[OsString]) -> &'static str {
     word.and_then(known).map_or("usage", |row| row.name)
 }
 
+/// The object of an answer that is a help text.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Help {
+    help: String,
+}
+
 /// What clap has to say instead of arguments: help and version are answers, the rest is a mistake.
 fn unparsed(error: &clap::Error, command: &'static str) -> (Result<Outcome, Failure>, &'static str) {
     let text = error.render().to_string();
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            let answer = Answer::new("help", "ok").with("help", &text);
+            let answer = Answer::new("help", "ok").with(&Help { help: text.clone() });
             (Ok(Outcome::new(answer, text)), command)
         }
         // `--json` alone is a bare command too.
         ErrorKind::MissingSubcommand => {
             let text = Cli::command().render_help().to_string();
-            let answer = Answer::new("help", "ok").with("help", &text);
+            let answer = Answer::new("help", "ok").with(&Help { help: text.clone() });
             (Ok(Outcome::new(answer, text)), command)
         }
         ErrorKind::DisplayVersion => (Ok(crate::command::version_line()), command),

@@ -69,7 +69,10 @@ impl From<ConfigError> for Failure {
         let class = error.class();
         let cause = match (class.reason(), &error.fault) {
             (Some(HaltReason::WorkspaceInvalid), shell::config::Fault::NoCheck) => "check_missing",
-            (Some(HaltReason::WorkspaceInvalid), shell::config::Fault::Unpinned { .. }) => "pin_missing",
+            (
+                Some(HaltReason::WorkspaceInvalid),
+                shell::config::Fault::Unpinned { .. } | shell::config::Fault::UnreadContext { .. },
+            ) => "pin_missing",
             (Some(HaltReason::WorkspaceInvalid), _) => "configuration_invalid",
             (Some(HaltReason::InvariantFailed), shell::config::Fault::BadMoney { .. }) => "money_invalid",
             (Some(HaltReason::InvariantFailed), _) => "bound_invalid",
@@ -136,7 +139,7 @@ impl From<RunError> for Failure {
         match error {
             RunError::Path(error) => error.into(),
             RunError::Lock(error) => error.into(),
-            RunError::NotResumable { reason, .. } => Self::of(reason, "not_resumable", error.to_string()),
+            RunError::StillRunning { .. } => Self::of(error.reason(), "leftover_processes", error.to_string()),
             other => Self::of(other.reason(), "", other.to_string()),
         }
     }

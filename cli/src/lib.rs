@@ -15,6 +15,8 @@ mod failure;
 mod next;
 mod outcome;
 mod render;
+#[cfg(test)]
+mod schema;
 mod which;
 
 pub use app::{command_table, help_tree, main};

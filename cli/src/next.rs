@@ -13,6 +13,8 @@ use crate::which::workdir_flag;
 
 /// Iterations that are proposed when the slope says nothing.
 const MORE_ITERATIONS: u32 = 5;
+/// More than this is never proposed.
+const MOST_ITERATIONS: u32 = 1_000;
 
 /// What to make of a halted run.
 pub(crate) fn of_halt(facts: &Facts, halted: &Halted, workdir: &Path) -> Advice {
@@ -80,11 +82,9 @@ fn more(facts: &Facts, halted: &Halted) -> String {
 /// How many iterations are still needed if the slope holds (SPEC 4.3.6).
 fn needed(facts: &Facts) -> u32 {
     let trend = trend(&facts.history, &facts.policy().thresholds, facts.iteration);
-    let (Ok(slope), Some(best)) = (u64::try_from(trend.slope_milli), facts.history.best) else {
-        return MORE_ITERATIONS;
-    };
-    match best.failing.saturating_mul(1_000).checked_div(slope) {
-        Some(whole) => u32::try_from(whole + 1).unwrap_or(u32::MAX).clamp(1, 1_000),
+    let best = facts.history.best;
+    match best.and_then(|best| trend.iterations_needed(best.failing)) {
+        Some(needed) => u32::try_from(needed).unwrap_or(u32::MAX).clamp(1, MOST_ITERATIONS),
         None => MORE_ITERATIONS,
     }
 }

@@ -11,11 +11,13 @@ pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The one JSON object of a command (SPEC 2.2.3).
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Answer {
     /// Shape and major version, as in `loopexec.run/1`.
     pub(crate) schema: String,
     pub(crate) tool: &'static str,
     pub(crate) version: &'static str,
+    #[cfg_attr(test, schemars(with = "crate::schema::Status"))]
     pub(crate) status: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) run_id: Option<String>,
@@ -23,6 +25,7 @@ pub(crate) struct Answer {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) iteration: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Option<crate::schema::Reason>"))]
     pub(crate) halt_reason: Option<HaltReason>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) failure_cause: Option<String>,
@@ -41,12 +44,14 @@ pub(crate) struct Answer {
     pub(crate) verified: Option<bool>,
     /// The objects of this command.
     #[serde(flatten)]
+    #[cfg_attr(test, schemars(skip))]
     pub(crate) objects: Map<String, Value>,
     pub(crate) errors: Vec<String>,
 }
 
 /// What to make of a halt, and what to type next.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Advice {
     pub(crate) verdict: &'static str,
     pub(crate) why: String,
@@ -77,11 +82,11 @@ impl Answer {
         }
     }
 
-    /// Adds an object of this command.
-    pub(crate) fn with(mut self, name: &str, value: impl Serialize) -> Self {
+    /// Adds the objects of this command: a struct whose members are those of the answer.
+    pub(crate) fn with(mut self, objects: &impl Serialize) -> Self {
         // Plain structs with string keys cannot fail to become a value.
-        if let Ok(value) = serde_json::to_value(value) {
-            self.objects.insert(name.to_owned(), value);
+        if let Ok(Value::Object(members)) = serde_json::to_value(objects) {
+            self.objects.extend(members);
         }
         self
     }

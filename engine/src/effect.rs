@@ -170,6 +170,7 @@ pub enum Observation {
         at: Stamp,
         run: CommandRun,
         reading: Reading,
+        interference: Vec<String>,
     },
     Restored {
         at: Stamp,

@@ -55,12 +55,13 @@ pub mod progress;
 mod rederive;
 pub mod report;
 mod state;
+pub mod words;
 
 pub use effect::{ContextRequest, Effect, IntegrityReading, Next, Observation, Reading};
 pub use facts::{Accepted, Determinism, Facts, People, Spend};
 pub use members::{CHECK, IdSet, Members};
 pub use phase::{Illegal, Phase, open::objection};
-pub use rederive::{Divergence, rederive};
+pub use rederive::{Divergence, Rederivation, rederive};
 pub use state::{FAILURES_CMD, State};
 
 /// Version of the engine that makes the decisions of a journal.

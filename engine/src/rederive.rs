@@ -12,6 +12,7 @@ use core::fmt;
 
 use crate::effect::{Effect, Next};
 use crate::event::Event;
+use crate::event::id::PhaseName;
 use crate::event::run::Halted;
 use crate::phase::Illegal;
 use crate::state::State;
@@ -61,33 +62,65 @@ fn words(due: &Next) -> String {
     }
 }
 
+/// A journal on its way through: takes one event at a time and keeps none of them.
+#[derive(Debug, Default)]
+pub struct Rederivation {
+    state: Option<State>,
+    taken: usize,
+    differs: Option<Divergence>,
+}
+
+impl Rederivation {
+    /// Takes the next event. One that belongs there and was not what was due is remembered, the first of them only.
+    ///
+    /// # Errors
+    /// The event does not belong there; nothing after it can be taken.
+    pub fn take(&mut self, event: &Event) -> Result<(), Illegal> {
+        let index = self.taken;
+        self.taken += 1;
+        let Some(state) = self.state.take() else {
+            if index > 0 {
+                let (phase, event, why) = (PhaseName::Open, event.name(), "an event before it was refused");
+                return Err(Illegal { phase, event, why });
+            }
+            self.state = Some(State::first(event)?);
+            return Ok(());
+        };
+        let due = self.differs.is_none().then(|| state.next());
+        let state = state.apply(event)?;
+        if let Some(due) = due.filter(|due| !called_for(due, event)) {
+            let (recorded, due) = (event.name(), Box::new(due));
+            self.differs = Some(Divergence::Differs { index, recorded, due });
+        }
+        self.state = Some(state);
+        Ok(())
+    }
+
+    /// The fold of what was taken; `None` before the first event and after one that was refused.
+    pub fn state(&self) -> Option<&State> {
+        self.state.as_ref()
+    }
+
+    /// The first event that was not what was due.
+    pub fn differs(&self) -> Option<&Divergence> {
+        self.differs.as_ref()
+    }
+}
+
 /// Folds a journal and re-derives every decision in it; the final state when all of them hold.
 pub fn rederive<'a>(events: impl IntoIterator<Item = &'a Event>) -> Result<State, Divergence> {
-    let mut state: Option<State> = None;
-    let mut length = 0;
+    let mut journal = Rederivation::default();
     for (index, event) in events.into_iter().enumerate() {
-        length = index + 1;
-        let next = match state.take() {
-            None => State::first(event),
-            Some(state) => {
-                let due = state.next();
-                if !called_for(&due, event) {
-                    let recorded = event.name();
-                    // An event that is illegal anyway is named as such.
-                    state
-                        .apply(event)
-                        .map_err(|illegal| Divergence::Illegal { index, illegal })?;
-                    let due = Box::new(due);
-                    return Err(Divergence::Differs { index, recorded, due });
-                }
-                state.apply(event)
-            }
-        };
-        state = Some(next.map_err(|illegal| Divergence::Illegal { index, illegal })?);
+        let taken = journal.take(event);
+        taken.map_err(|illegal| Divergence::Illegal { index, illegal })?;
+        if let Some(divergence) = journal.differs.take() {
+            return Err(divergence);
+        }
     }
-    match state {
+    let index = journal.taken;
+    match journal.state {
         Some(state) => Ok(state),
-        None => State::fold([]).map_err(|(_, illegal)| Divergence::Illegal { index: length, illegal }),
+        None => State::fold([]).map_err(|(_, illegal)| Divergence::Illegal { index, illegal }),
     }
 }
 

@@ -31,6 +31,7 @@ pub fn collect(data: &[u8]) -> String {
     let files: Vec<(String, Vec<u8>)> = [
         ("pytest.jsonl", report),
         ("jest.json", report),
+        ("rspec.json", report),
         ("vitest.json", report),
         ("pytest.xml", second),
         ("other/report.xml", second),

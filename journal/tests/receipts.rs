@@ -1,9 +1,10 @@
 //! Receipts and proofs: the journal in the hands of people and other languages.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 #[path = "support/mod.rs"]
 mod support;
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -195,32 +196,116 @@ fn a_proof_from_a_hundred_thousand_events_is_at_most_a_kilobyte_and_a_half_longe
     proof::check(&text, Some(&Keys::from_seed(&[1; 32]).public())).unwrap();
 }
 
-/// Needs `python3` with the package `blake3`; where that is missing, there is nothing to ask.
+/// What the scripts need: `python3`. Where that is missing there is nothing to ask, and the test says so.
+struct Python(std::ffi::OsString);
+
+impl Python {
+    fn find() -> Option<Self> {
+        let python = Self(std::env::var_os("PYTHON").unwrap_or_else(|| "python3".into()));
+        let found = python.run(&["-c".as_ref(), "pass".as_ref()]).is_some();
+        if !found {
+            println!("skipped: there is no python3 to run tests/verify_proof.py");
+        }
+        found.then_some(python)
+    }
+
+    /// What it printed, when it exited with 0. Nothing is written beside the scripts.
+    fn run(&self, arguments: &[&OsStr]) -> Option<String> {
+        let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests");
+        let mut command = std::process::Command::new(&self.0);
+        command.arg("-B").args(arguments).current_dir(scripts);
+        let output = command.output().ok().filter(|output| output.status.success())?;
+        Some(String::from_utf8(output.stdout).unwrap())
+    }
+
+    fn accepts(&self, files: &[&Path]) -> bool {
+        let files = files.iter().map(|file| file.as_os_str());
+        let words: Vec<&OsStr> = std::iter::once("verify_proof.py".as_ref()).chain(files).collect();
+        self.run(&words).is_some()
+    }
+}
+
 #[test]
 fn a_verifier_that_shares_no_code_accepts_the_proof_and_refuses_an_altered_one() {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/verify_proof.py");
-    let python = std::env::var_os("PYTHON").unwrap_or_else(|| "python3".into());
-    let run = |arguments: &[&std::ffi::OsStr]| {
-        let output = std::process::Command::new(&python).args(arguments).output();
-        output.is_ok_and(|output| output.status.success())
-    };
-    if !run(&["-c".as_ref(), "import blake3".as_ref()]) {
-        return;
-    }
+    let Some(python) = Python::find() else { return };
     let scratch = tempfile::tempdir().unwrap();
     let path = scratch.path().join("proof.json");
-    let store = journal(37);
-    for seq in [0, 17, 36] {
-        let text = proof::prove(&reader(&store).unwrap(), seq).unwrap().text().unwrap();
+    for (count, seq) in [(1, 0), (37, 0), (37, 17), (37, 36), (64, 40)] {
+        let text = proof::prove(&reader(&journal(count)).unwrap(), seq)
+            .unwrap()
+            .text()
+            .unwrap();
         fs::write(&path, &text).unwrap();
-        assert!(run(&[script.as_os_str(), path.as_os_str()]), "event {seq}");
+        assert!(python.accepts(&[&path]), "event {seq} of {count}");
         for (from, to) in [
             (r#""iteration":"#, r#""iteration":1"#),
             (r#""previous":""#, r#""previous":"0"#),
             (r#""flags":1"#, r#""flags":0"#),
+            (r#""seq":"#, r#""seq":1"#),
+            (r#""size":"#, r#""size":1"#),
         ] {
-            fs::write(&path, text.replacen(from, to, 1)).unwrap();
-            assert!(!run(&[script.as_os_str(), path.as_os_str()]), "event {seq}, {to}");
+            let altered = text.replacen(from, to, 1);
+            assert_ne!(altered, text);
+            fs::write(&path, altered).unwrap();
+            assert!(!python.accepts(&[&path]), "event {seq} of {count}, {to}");
         }
     }
+}
+
+#[test]
+fn the_same_verifier_holds_the_root_to_the_key_that_signed_it() {
+    let Some(python) = Python::find() else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = scratch.path().join(name);
+        fs::write(&path, text).unwrap();
+        path
+    };
+    let [signer, other] = [1, 2].map(|seed| Keys::from_seed(&[seed; 32]));
+    let store = journal(20);
+    let (mut writer, _) = Journal::open_write_in(Arc::new(store.clone()), &OpenOptions::default()).unwrap();
+    writer.append(&event(20)).unwrap();
+    writer.seal(Digest([5; 32]), Some(&signer)).unwrap();
+    drop(writer);
+    let text = proof::prove(&reader(&store).unwrap(), 7).unwrap().text().unwrap();
+    let proof = file("proof.json", &text);
+    let [own, foreign] = [("own.pub", &signer), ("foreign.pub", &other)]
+        .map(|(name, keys)| file(name, &journal::keys::public_text(&keys.public())));
+    assert!(python.accepts(&[&proof, &own]));
+    assert!(!python.accepts(&[&proof, &foreign]));
+    let at = text.find("loopexec ").unwrap() + 20;
+    let forged = format!(
+        "{}{}{}",
+        &text[..at],
+        if &text[at..=at] == "A" { "B" } else { "A" },
+        &text[at + 1..]
+    );
+    assert!(!python.accepts(&[&file("forged.json", &forged), &own]));
+}
+
+/// Lengths on both sides of every border: blocks, chunks, and trees of chunks that are not full.
+#[test]
+fn its_hash_is_blake3_for_inputs_of_every_shape() {
+    let Some(python) = Python::find() else { return };
+    let lengths = [
+        0, 1, 63, 64, 65, 1023, 1024, 1025, 2048, 2049, 3072, 3073, 4096, 5121, 8193, 31_745,
+    ];
+    let listed = lengths.map(|length| length.to_string()).join(",");
+    let script = format!(
+        "import blake3\nfor n in ({listed}):\n data = bytes(i % 251 for i in range(n))\n \
+         print(blake3.digest(data).hex(), blake3.derived('BLAKE3 2019-12-27 16:29:52 test vectors context', data).hex())"
+    );
+    let said = python.run(&["-c".as_ref(), script.as_ref()]).unwrap();
+    let context = "BLAKE3 2019-12-27 16:29:52 test vectors context";
+    let expected = lengths.map(|length| {
+        let data: Vec<u8> = (0..length).map(|i: u32| (i % 251) as u8).collect();
+        let derived = blake3::Hasher::new_derive_key(context).update(&data).finalize();
+        format!("{} {derived}\n", blake3::hash(&data))
+    });
+    assert_eq!(said, expected.concat());
+    // The published vector of no input at all.
+    assert!(
+        said.starts_with("af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262 "),
+        "{said}"
+    );
 }

@@ -131,6 +131,8 @@ pub enum Look {
     WritesSurface,
     /// Writes a file that nobody watches.
     WritesArtefact,
+    /// The check writes into the loop's own state directory.
+    TouchesState,
 }
 
 /// How a walk goes.

@@ -155,6 +155,8 @@ struct Line {
 struct Turn {
     tree: String,
     asked: bool,
+    /// Somebody else wrote to the record of the run.
+    forged: bool,
     failed: bool,
     out_of_time: bool,
     green: bool,

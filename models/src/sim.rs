@@ -129,7 +129,7 @@ impl Thrown {
                 Look::Honest
             };
         }
-        match self.dice.below(17) {
+        match self.dice.below(18) {
             0..=3 => Look::Flip(self.dice.test()),
             4 => Look::ExitZero,
             5 => Look::ZeroTests(i32::from(self.dice.chance(50))),
@@ -143,6 +143,7 @@ impl Thrown {
             13 => Look::Partial,
             14 => Look::Survivor,
             15 => Look::Unfinished,
+            16 => Look::TouchesState,
             _ => Look::WritesSurface,
         }
     }

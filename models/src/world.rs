@@ -215,12 +215,7 @@ impl World {
             at: self.pass(run.duration_ms),
             run,
             ask: (turn.end == End::Ask).then(|| "which port?".into()),
-            interference: self
-                .ghosts
-                .touched
-                .then(|| "journal/0.seg".into())
-                .into_iter()
-                .collect(),
+            interference: touched(self.ghosts.touched),
         }
     }
 
@@ -270,6 +265,7 @@ impl World {
                 code = 0;
             }
             Look::Survivor => self.ghosts.stray = true,
+            Look::TouchesState => {}
             Look::WritesSurface => self.tree.watched |= SNAPSHOT,
             Look::WritesArtefact => self.tree.artefacts = self.tree.artefacts.wrapping_add(1),
         }
@@ -299,7 +295,13 @@ impl World {
             };
             self.ghosts.named = (0..TESTS).filter(counted).map(bit).sum();
         }
-        Observation::Checked { at, run, reading }
+        self.ghosts.touched |= look == Look::TouchesState;
+        Observation::Checked {
+            at,
+            run,
+            reading,
+            interference: touched(look == Look::TouchesState),
+        }
     }
 
     /// Notes what a run of the check really was.
@@ -393,6 +395,10 @@ fn product() -> TreeChange {
         path: "src/lib.rs".into(),
         kind: engine::event::measurement::ChangeKind::Modified,
     }
+}
+
+fn touched(touched: bool) -> Vec<String> {
+    touched.then(|| "journal/0.seg".into()).into_iter().collect()
 }
 
 fn survivor(ended: bool) -> Survivor {

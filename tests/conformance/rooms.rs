@@ -18,6 +18,7 @@ const ROOMS: &[(&str, &str, &[&str])] = &[
         "cli/shell/src/oracle/collect",
         "COLLECTOR",
         &[
+            "bounds",
             "detect",
             "error",
             "go_text",

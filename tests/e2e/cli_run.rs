@@ -4,6 +4,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::support::cli::{Live, Project, fifo, wait_until};
+use crate::support::schema;
 
 #[test]
 fn a_converged_run_says_why_with_which_evidence_and_what_to_type_next() {
@@ -177,7 +178,9 @@ fn the_event_stream_begins_with_its_version_and_ends_with_the_object() {
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
     assert_eq!(lines[0]["schema"], "loopexec.events/1");
+    schema::holds(&lines[0]);
     let (last, events) = lines[1..].split_last().unwrap();
+    schema::holds(last);
     assert_eq!(last["schema"], "loopexec.run/1");
     let numbers: Vec<u64> = events.iter().map(|event| event["seq"].as_u64().unwrap()).collect();
     assert_eq!(numbers, (0..numbers.len() as u64).collect::<Vec<_>>());

@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use super::schema;
+
 pub(crate) const LOOPEXEC: &str = env!("CARGO_BIN_EXE_loopexec");
 
 /// What one command said.
@@ -42,6 +44,7 @@ impl Said {
         }
         assert_eq!(value["tool"], "loopexec");
         assert!(value["errors"].is_array(), "{self:?}");
+        schema::holds(&value);
         value
     }
 

@@ -11,7 +11,9 @@ pub(crate) mod cli;
 mod processes;
 mod project;
 mod running;
+pub(crate) mod schema;
 pub(crate) mod story;
+pub(crate) mod vocabulary;
 
 pub(crate) use processes::{Sleeper, wait_until};
 pub(crate) use project::{Project, last_batch};

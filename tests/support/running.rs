@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use super::wait_until;
+use super::{schema, wait_until};
 
 /// A governor at work.
 pub(crate) struct Running {
@@ -97,7 +97,9 @@ impl Running {
         let json = if status.signal().is_some() {
             Value::Null
         } else {
-            serde_json::from_str(&stdout).unwrap_or_else(|error| panic!("{error}: {stdout:?} {stderr}"))
+            let json = serde_json::from_str(&stdout).unwrap_or_else(|error| panic!("{error}: {stdout:?} {stderr}"));
+            schema::holds(&json);
+            json
         };
         Answer {
             exit: status.code(),

@@ -12,6 +12,8 @@ use std::process::{Command, Output};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use super::schema;
+
 const LOOPEXEC: &str = env!("CARGO_BIN_EXE_loopexec");
 
 /// A project under test. It is removed with the value.
@@ -115,6 +117,7 @@ impl Project {
                 said.stdout, said.stderr
             )
         });
+        schema::holds(&said.json);
         said
     }
 

@@ -1,12 +1,13 @@
-//! The only clock of the program.
+//! The only clock of the program. A life of a run carries one, so that a test can give it another.
 //!
 //! Wall time is for people and for names. Every duration and deadline comes from `CLOCK_MONOTONIC`,
 //! which nobody can set. It stands still while the machine sleeps: a run that slept has not been
 //! working, so its timeouts do not pass in the meantime (`CLOCK_BOOTTIME` would end a command the
 //! moment the lid opens).
 
+use std::fmt;
 use std::fs;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use engine::event::id::Stamp;
 use rustix::time::{ClockId, Timespec, clock_gettime};
@@ -17,6 +18,31 @@ static ORIGIN_MS: OnceLock<u64> = OnceLock::new();
 /// Fixes the origin of [`mono_ms`]. Call it first thing in `main`; without it the first stamp is zero.
 pub fn start() {
     ORIGIN_MS.get_or_init(monotonic_ms);
+}
+
+/// What tells a life of a run the time.
+#[derive(Clone)]
+pub struct Clock(Arc<dyn Fn() -> Stamp + Send + Sync>);
+
+impl Clock {
+    /// The clocks of the machine.
+    pub fn system() -> Self {
+        Self::new(stamp)
+    }
+
+    pub fn new(now: impl Fn() -> Stamp + Send + Sync + 'static) -> Self {
+        Self(Arc::new(now))
+    }
+
+    pub fn stamp(&self) -> Stamp {
+        (self.0)()
+    }
+}
+
+impl fmt::Debug for Clock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Clock")
+    }
 }
 
 /// Now, on both clocks.

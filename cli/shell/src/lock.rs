@@ -1,8 +1,11 @@
-//! One loop at a time in one workdir: a kernel lock on `.loopexec/LOCK`.
+//! One loop at a time in one workdir: a kernel lock on the state directory and on `.loopexec/LOCK` in it.
+//!
+//! The work can remove or replace a file; it cannot replace the directory without taking the whole record away. So
+//! the directory carries the lock, and the file does where a file system (NFS) locks no directories.
 //!
 //! The kernel's lock is the only truth. What is written in the file names the holder for the message
 //! and decides nothing: a process that dies frees its lock, and a file that it left behind blocks
-//! nobody. Children never inherit it, because the file is closed on exec.
+//! nobody. Children never inherit it, because what is locked is closed on exec.
 
 use std::fmt;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -72,8 +75,10 @@ impl From<PathError> for LockError {
 /// The lock, held until it is dropped or the process ends, however it ends.
 #[derive(Debug)]
 pub struct StateLock {
+    /// None where directories cannot be locked.
+    directory: Option<File>,
     file: File,
-    path: PathBuf,
+    state: StateDir,
 }
 
 /// A question of [`holder`] holds the lock for an instant; that must not turn a run away.
@@ -88,55 +93,103 @@ const HOLDER_MAX_BYTES: u64 = 128;
 /// # Errors
 /// [`LockError::Held`] with the holder's name when another loop runs.
 pub fn acquire(state: &StateDir, run_id: &RunId) -> Result<StateLock, LockError> {
-    let path = state.lock_file();
     for attempt in 1..=ATTEMPTS {
-        let mut file = open(&path, true)?;
-        match file.try_lock() {
-            Ok(()) if is_same_file(&file, &path) => {
-                sign(&mut file, run_id).map_err(|error| PathError::io("write", &path, &error))?;
-                return Ok(StateLock { file, path });
-            }
-            // Somebody removed or replaced the file in between: lock the one that others will see.
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) if attempt == ATTEMPTS => {
-                return Err(LockError::Held {
-                    holder: read_holder(&mut file),
-                    path,
-                });
-            }
-            Err(TryLockError::WouldBlock) => thread::sleep(ATTEMPT_GAP),
-            Err(TryLockError::Error(error)) => return Err(cannot_lock(&path, &error)),
+        if attempt > 1 {
+            thread::sleep(ATTEMPT_GAP);
         }
+        let Some(directory) = lock_directory(state)? else {
+            continue;
+        };
+        let Some(mut file) = lock_file(state)? else { continue };
+        sign(&mut file, run_id).map_err(|error| PathError::io("write", &state.lock_file(), &error))?;
+        return Ok(StateLock {
+            directory,
+            file,
+            state: state.clone(),
+        });
     }
-    Err(LockError::Held { path, holder: None })
+    Err(LockError::Held {
+        path: state.path().to_path_buf(),
+        holder: named(state),
+    })
+}
+
+/// The locked directory, which is nothing where directories cannot be locked; `None` when another has it.
+fn lock_directory(state: &StateDir) -> Result<Option<Option<File>>, LockError> {
+    let directory = open_directory(state)?;
+    match directory.try_lock() {
+        // Somebody replaced it in between: lock the one that others will see.
+        Ok(()) => Ok(is_same_file(&directory, state.path()).then_some(Some(directory))),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) if locks_no_directories(&error) => Ok(Some(None)),
+        Err(TryLockError::Error(error)) => Err(cannot_lock(state.path(), &error)),
+    }
+}
+
+/// The locked file; `None` when another has it.
+fn lock_file(state: &StateDir) -> Result<Option<File>, LockError> {
+    let path = state.lock_file();
+    let file = open(&path, true)?;
+    match file.try_lock() {
+        Ok(()) => Ok(is_same_file(&file, &path).then_some(file)),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(cannot_lock(&path, &error)),
+    }
 }
 
 /// Who holds the lock now; `None` when nobody does. Never waits and never disturbs the holder.
 ///
 /// # Errors
-/// The file cannot be opened or locked at all.
+/// The directory or the file cannot be opened or locked at all.
 pub fn holder(state: &StateDir) -> Result<Option<Holder>, LockError> {
-    let path = state.lock_file();
-    if matches!(fs::symlink_metadata(&path), Err(error) if error.kind() == io::ErrorKind::NotFound) {
-        return Ok(None);
-    }
-    let mut file = open(&path, false)?;
-    match file.try_lock_shared() {
-        Ok(()) => Ok(None),
-        Err(TryLockError::WouldBlock) => Ok(Some(read_holder(&mut file).unwrap_or(Holder {
-            run_id: "unknown".to_owned(),
-            pid: 0,
-        }))),
-        Err(TryLockError::Error(error)) => Err(cannot_lock(&path, &error)),
-    }
+    let unknown = || Holder {
+        run_id: "unknown".to_owned(),
+        pid: 0,
+    };
+    let held = is_held(&open_directory(state)?, state.path())? || {
+        let path = state.lock_file();
+        match fs::symlink_metadata(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+            _ => is_held(&open(&path, false)?, &path)?,
+        }
+    };
+    Ok(held.then(|| named(state).unwrap_or_else(unknown)))
 }
 
 impl StateLock {
-    /// Whether the locked file is still the one that others would lock: false after someone removed
-    /// the state directory or the file below the running loop.
+    /// Whether what is locked is still what others would lock: false after somebody removed the state directory below
+    /// the running loop.
     pub fn still_guards(&self) -> bool {
-        is_same_file(&self.file, &self.path)
+        match &self.directory {
+            Some(directory) => is_same_file(directory, self.state.path()),
+            None => is_same_file(&self.file, &self.state.lock_file()),
+        }
     }
+}
+
+fn is_held(file: &File, path: &Path) -> Result<bool, LockError> {
+    match file.try_lock_shared() {
+        Ok(()) => Ok(false),
+        Err(TryLockError::WouldBlock) => Ok(true),
+        Err(TryLockError::Error(error)) if locks_no_directories(&error) => Ok(false),
+        Err(TryLockError::Error(error)) => Err(cannot_lock(path, &error)),
+    }
+}
+
+fn open_directory(state: &StateDir) -> Result<File, LockError> {
+    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::DIRECTORY;
+    let opened = OpenOptions::new()
+        .read(true)
+        .custom_flags(i32::try_from(flags.bits()).unwrap_or(0))
+        .open(state.path());
+    Ok(opened.map_err(|error| PathError::io("open", state.path(), &error))?)
+}
+
+/// NFS wants a descriptor that can be written, which a directory never has.
+fn locks_no_directories(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    let known = [Errno::BADF, Errno::INVAL, Errno::ISDIR].map(Errno::raw_os_error);
+    error.raw_os_error().is_some_and(|number| known.contains(&number))
 }
 
 fn open(path: &Path, write: bool) -> Result<File, LockError> {
@@ -180,6 +233,25 @@ fn sign(file: &mut File, run_id: &RunId) -> io::Result<()> {
     file.set_len(0)?;
     file.seek(SeekFrom::Start(0))?;
     file.write_all(format!("{run_id}\n{}\n", std::process::id()).as_bytes())
+}
+
+/// What the holder wrote down. Without its file the record names it: the newest run of the workdir and its writer.
+fn named(state: &StateDir) -> Option<Holder> {
+    let signed = open(&state.lock_file(), false).ok();
+    signed.and_then(|mut file| read_holder(&mut file)).or_else(|| {
+        let run_id = hinted(state)?;
+        let (pid, _) = journal::Journal::last_writer(&state.runs().join(run_id.as_str()).join("journal"));
+        (pid != 0).then(|| Holder {
+            run_id: run_id.to_string(),
+            pid,
+        })
+    })
+}
+
+/// The run that `state.json` of the state directory points to: a hint, since anybody may have put it there.
+fn hinted(state: &StateDir) -> Option<RunId> {
+    let target = fs::read_link(state.state_file()).ok()?;
+    RunId::parse(target.parent()?.file_name()?.to_str()?).ok()
 }
 
 fn read_holder(file: &mut File) -> Option<Holder> {
@@ -276,11 +348,26 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_file_removed_below_its_holder_is_noticed() {
+    fn a_lock_file_removed_or_replaced_below_its_holder_lets_nobody_in() {
         let dir = tempfile::tempdir().unwrap();
         let state = StateDir::create(dir.path()).unwrap();
         let lock = acquire(&state, &run("first")).unwrap();
         fs::remove_file(state.lock_file()).unwrap();
+        assert!(lock.still_guards());
+        assert!(matches!(acquire(&state, &run("second")), Err(LockError::Held { .. })));
+        assert!(holder(&state).unwrap().is_some());
+        fs::write(state.lock_file(), "second\n1\n").unwrap();
+        assert!(matches!(acquire(&state, &run("second")), Err(LockError::Held { .. })));
+    }
+
+    #[test]
+    fn a_state_directory_removed_below_its_holder_is_noticed() {
+        let dir = tempfile::tempdir().unwrap();
+        let state = StateDir::create(dir.path()).unwrap();
+        let lock = acquire(&state, &run("first")).unwrap();
+        fs::remove_dir_all(state.path()).unwrap();
+        assert!(!lock.still_guards());
+        StateDir::create(dir.path()).unwrap();
         assert!(!lock.still_guards());
     }
 

@@ -21,10 +21,12 @@ use engine::event::id::{Bytes, Digest, Stamp};
 use engine::event::run::{Amended, RunOpened};
 use journal::{Journal, Keys, OpenOptions, Writer};
 
+use crate::clock::Clock;
 use crate::config::Resolved;
 use crate::driver::{Broken, commit, drive};
 use crate::paths::{self, RunDir, RunId, StateDir};
-use crate::process::{Supervisor, SupervisorOptions, leftovers};
+use crate::process::leftovers::{self, Leftover};
+use crate::process::{Supervisor, SupervisorOptions, remove_unmasked};
 use crate::record::latest;
 use crate::tree::{Options, Tree, TreeId};
 use crate::world::{RealWorld, StopRequests, inherited, resolve_programs, too_short};
@@ -103,7 +105,7 @@ pub fn start(start: Start, watch: &mut dyn Watch) -> Result<Finished, RunError> 
         None => RunId::fresh(at.wall_ms)?,
     };
     vet_named_key(&start)?;
-    let _lock = lock::acquire(&state_dir, &id)?;
+    let lock = lock::acquire(&state_dir, &id)?;
     end_leftovers(&state_dir)?;
     // The lock names its holder by this id, so the run gets no other one.
     let run = state_dir.create_run(id)?;
@@ -119,7 +121,7 @@ pub fn start(start: Start, watch: &mut dyn Watch) -> Result<Finished, RunError> 
     };
     let event = Event::from(opened);
     let state = State::first(&event).map_err(|illegal| RunError::illegal(0, &illegal))?;
-    let mut ledger = Ledger::new(writer, &life, watch)?;
+    let mut ledger = Ledger::new(writer, lock, &life, watch)?;
     ledger.begin(&state, &event)?;
     if masks_its_status(&state.facts.policy().oracle.check) {
         ledger.warn(
@@ -145,7 +147,7 @@ pub fn resume(resume: Resume, watch: &mut dyn Watch) -> Result<Finished, RunErro
         Some(text) => state_dir.open_run(RunId::parse(text)?)?,
         None => latest(&state_dir)?.ok_or_else(none)?,
     };
-    let _lock = lock::acquire(&state_dir, run.id())?;
+    let lock = lock::acquire(&state_dir, run.id())?;
     let ended = end_leftovers(&state_dir)?;
     if verify(&run, resume.expect_head)? == 0 {
         return Err(RunError::NeverBegan {
@@ -175,7 +177,7 @@ pub fn resume(resume: Resume, watch: &mut dyn Watch) -> Result<Finished, RunErro
         exe: resume.exe,
         stop,
     };
-    let mut ledger = Ledger::new(writer, &life, watch)?;
+    let mut ledger = Ledger::new(writer, lock, &life, watch)?;
     ledger.reopen(&state);
     let mut state = state;
     let at = clock::stamp();
@@ -233,11 +235,18 @@ fn end_leftovers(state_dir: &StateDir) -> Result<u32, RunError> {
     for id in state_dir.run_ids()? {
         let run = state_dir.runs().join(id.as_str());
         if run.join("supervisor.json").exists() {
-            let outcome = leftovers::end(&run, LEFTOVERS_LIMIT)?;
-            ended += u32::try_from(outcome.ended.len()).unwrap_or(u32::MAX);
+            ended += all_ended(leftovers::end(&run, LEFTOVERS_LIMIT)?)?;
         }
     }
     Ok(ended)
+}
+
+/// How many were ended. Beside one that was not, nothing that is measured can be trusted.
+fn all_ended(outcome: leftovers::Ended) -> Result<u32, RunError> {
+    match outcome.remaining.into_iter().next() {
+        Some(Leftover { pid, command, .. }) => Err(RunError::StillRunning { pid, command }),
+        None => Ok(u32::try_from(outcome.ended.len()).unwrap_or(u32::MAX)),
+    }
 }
 
 /// A signing key that the user named and that cannot be used is said now, not after hours of unsigned work.
@@ -312,13 +321,22 @@ impl Life {
             runtime_dir: Some(self.run.path().to_path_buf()),
             env: inherited(&self.env),
         };
+        remove_unmasked(&self.run.blobs());
         let supervisor = Supervisor::start(&self.exe, options)?;
         for name in too_short(&state.facts.policy().secrets, &self.env) {
             ledger.warn(format!(
                 "the value of {name} is too short to be told from ordinary text and is not masked"
             ));
         }
-        let mut world = RealWorld::new(&state, self.run.clone(), &self.env, supervisor, self.stop.clone(), tree);
+        let mut world = RealWorld::new(
+            &state,
+            Clock::system(),
+            self.run.clone(),
+            &self.env,
+            supervisor,
+            self.stop.clone(),
+            tree,
+        );
         let outcome = drive(state, &mut world, &mut ledger);
         world.shutdown();
         let state = outcome.map_err(|broken| match broken {
@@ -378,4 +396,28 @@ pub fn writer(run: &RunDir) -> Result<(Writer, State), RunError> {
     let state = fold(&reader)?;
     writer.attach_receipt(journal::ReceiptWriter::resume(&reader, &run.receipt())?);
     Ok((writer, state))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_starts_beside_a_process_that_no_signal_ends() {
+        let leftover = |pid| Leftover {
+            pid,
+            start_ticks: 1,
+            command: "cp big /mnt/gone".into(),
+            supervisor: false,
+        };
+        let outcome = |remaining| leftovers::Ended {
+            ended: vec![leftover(7)],
+            remaining,
+        };
+        assert!(matches!(all_ended(outcome(Vec::new())), Ok(1)));
+        let refused = all_ended(outcome(vec![leftover(8)])).unwrap_err();
+        assert_eq!(refused.reason(), engine::event::halt::HaltReason::ObjectiveUnverified);
+        let said = refused.to_string();
+        assert!(said.contains("process 8") && said.contains("cp big"), "{said}");
+    }
 }

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 
-use shell::oracle::collect::{by_name, recognise};
+use shell::oracle::collect::{CollectError, by_name, recognise};
 use shell::oracle::{Artefact, Measured};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/collect");
@@ -297,6 +297,55 @@ fn junit_of_other_runners_is_read() {
 }
 
 #[test]
+fn phpunit_is_read_with_its_data_sets() {
+    agrees("junit", "junit/phpunit", &Capture::exit(1).report("junit/phpunit.xml"));
+}
+
+#[test]
+fn rspec_is_keyed_by_file_and_description() {
+    let capture = Capture::exit(1).file("rspec.json", "rspec/mixed.json");
+    let seen = agrees("rspec", "rspec/mixed", &capture);
+    let printed = Capture::exit(1).stdout("rspec/mixed.json");
+    let collect = by_name("rspec").unwrap().collect;
+    assert_eq!(collect(&printed.artefact()), Ok(seen));
+}
+
+#[test]
+fn googletest_is_keyed_by_binary() {
+    let capture = Capture::exit(1)
+        .file("unit.json", "googletest/unit.json")
+        .file("smoke.json", "googletest/smoke.json");
+    agrees("googletest", "googletest/two", &capture);
+}
+
+#[test]
+fn a_report_that_is_absent_or_breaks_off_is_no_measurement() {
+    for (collector, name, fixture) in [
+        ("rspec", "rspec.json", "rspec/mixed.json"),
+        ("googletest", "unit.json", "googletest/unit.json"),
+    ] {
+        let collect = by_name(collector).unwrap().collect;
+        let mut cut = Capture::exit(1).file(name, fixture);
+        cut.files[0].1.truncate(300);
+        assert!(matches!(collect(&cut.artefact()), Err(CollectError::Truncated { .. })));
+        assert!(matches!(
+            collect(&Capture::exit(1).artefact()),
+            Err(CollectError::Absent { .. })
+        ));
+    }
+}
+
+#[test]
+fn ctest_is_read_from_its_lines_and_held_to_its_totals() {
+    agrees("ctest", "ctest/mixed", &Capture::exit(8).stdout("ctest/mixed.stdout"));
+    let repeated = Capture::exit(0).stdout("ctest/repeated.stdout");
+    agrees("ctest", "ctest/repeated", &repeated);
+    assert_eq!(recognise(&repeated.artefact()).map(|found| found.name), Some("ctest"));
+    let forged = agrees("ctest", "ctest/forged", &Capture::exit(8).stdout("ctest/forged.stdout"));
+    assert_eq!(forged.contradictions.len(), 1);
+}
+
+#[test]
 fn whole_text_output_is_recognised_without_a_command_to_go_by() {
     let name = |capture: &Capture| recognise(&capture.artefact()).map(|collector| collector.name);
     let libtest = Capture::exit(101)
@@ -327,6 +376,7 @@ fn line_endings_change_nothing() {
         ("node", "node/mixed.tap", "node/mixed.tap"),
         ("unittest", "unittest/verbose.stderr", "unittest/verbose.stderr"),
         ("go", "go/verbose.stdout", "go/verbose.stdout"),
+        ("ctest", "ctest/mixed.stdout", "ctest/mixed.stdout"),
     ] {
         let plain = Capture::exit(1).stdout(stdout).stderr(stderr);
         let mut windows = Capture::exit(1).stdout(stdout).stderr(stderr);

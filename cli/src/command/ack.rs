@@ -25,7 +25,15 @@ pub(crate) struct Args {
     note: String,
 }
 
+/// The object of this command.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Objects {
+    ack: Shown,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Shown {
     reviewer: String,
     through_iteration: u32,
@@ -67,5 +75,5 @@ pub(crate) fn run(args: Args, scene: &Scene) -> Result<Outcome, Failure> {
         signature: acked.signature,
         note: acked.note,
     };
-    Ok(Outcome::new(answer.with("ack", shown), text))
+    Ok(Outcome::new(answer.with(&Objects { ack: shown }), text))
 }

@@ -1,6 +1,7 @@
 //! `check`: hygiene of the state directory; never the application's own check.
 
 use engine::event::halt::HaltReason;
+use engine::words::counted;
 use serde::Serialize;
 use shell::paths::{self, StateDir};
 use shell::record::{self, Grade};
@@ -21,7 +22,17 @@ pub(crate) struct Args {
     at: Workdir,
 }
 
+/// The objects of this command.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Objects {
+    findings: Vec<Shown>,
+    runs: u64,
+    events: u64,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Shown {
     grade: &'static str,
     subject: String,
@@ -31,7 +42,11 @@ struct Shown {
 pub(crate) fn run(args: Args, scene: &Scene) -> Result<Outcome, Failure> {
     let workdir = paths::workdir(&args.at.workdir)?;
     let Some(state) = StateDir::open(&workdir)? else {
-        let answer = Answer::new("check", "ok").with("findings", Vec::<Shown>::new());
+        let answer = Answer::new("check", "ok").with(&Objects {
+            findings: Vec::new(),
+            runs: 0,
+            events: 0,
+        });
         let text = format!("nothing to check: {} has no state directory\n", workdir.display());
         return Ok(Outcome::new(answer, text));
     };
@@ -56,8 +71,9 @@ pub(crate) fn run(args: Args, scene: &Scene) -> Result<Outcome, Failure> {
         Grade::Note => "sound",
     };
     text.push_str(&format!(
-        "{verdict}: {} runs, {} events verified\n",
-        seen.runs, seen.events
+        "{verdict}: {}, {} verified\n",
+        counted(seen.runs, "run"),
+        counted(seen.events, "event")
     ));
     let mut answer = Answer::new("check", if broken { "error" } else { "ok" });
     if broken {
@@ -77,10 +93,11 @@ pub(crate) fn run(args: Args, scene: &Scene) -> Result<Outcome, Failure> {
             detail: finding.detail,
         })
         .collect();
-    let answer = answer
-        .with("findings", shown)
-        .with("runs", seen.runs)
-        .with("events", seen.events);
+    let answer = answer.with(&Objects {
+        findings: shown,
+        runs: seen.runs,
+        events: seen.events,
+    });
     let exit = if broken {
         HaltReason::InvariantFailed.exit_code()
     } else {

@@ -2,6 +2,7 @@
 
 use clap::CommandFactory as _;
 use clap_complete::Shell;
+use serde::Serialize;
 
 use crate::app::{Cli, Scene};
 use crate::failure::Failure;
@@ -14,10 +15,17 @@ pub(crate) struct Args {
     shell: Shell,
 }
 
+/// The object of this command.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Objects {
+    script: String,
+}
+
 pub(crate) fn run(args: Args, _: &Scene) -> Result<Outcome, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), TOOL, &mut script);
     let script = String::from_utf8_lossy(&script).into_owned();
-    let answer = Answer::new("completions", "ok").with("script", &script);
+    let answer = Answer::new("completions", "ok").with(&Objects { script: script.clone() });
     Ok(Outcome::new(answer, script))
 }

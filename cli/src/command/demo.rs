@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use engine::event::halt::HaltReason;
+use engine::words::counted;
 use journal::VerifyOptions;
 use serde::Serialize;
 use shell::config::{self, Flags, Inputs, env};
@@ -37,7 +38,15 @@ const FILES: [(&str, &str); 3] = [
 ];
 const RUN_ID: &str = "demo";
 
+/// The object of this command.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Objects {
+    demo: Shown,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Shown {
     workdir: String,
     files: Vec<&'static str>,
@@ -165,21 +174,20 @@ fn outcome(
 ) -> Outcome {
     let mut answer = life::about("demo", "verified", &place.run, &finished.state, &place.workdir);
     answer.verified = Some(true);
-    let answer = answer.with(
-        "demo",
-        Shown {
+    let answer = answer.with(&Objects {
+        demo: Shown {
             workdir: place.workdir.to_string_lossy().into_owned(),
             files: FILES.iter().map(|(name, _)| *name).collect(),
             iterations: finished.state.facts.iteration,
             trend: record.fold.trend.clone(),
             replay,
         },
-    );
+    });
     let at = workdir_flag(&place.workdir);
     let text = format!(
-        "{}: three bugs, {} iterations, failing {}\n  journal    verified, {} events\n  replay     {replay}\n  project    {}\n\nnow look at\n  loopexec report{at}\n  loopexec explain-halt{at}\n  loopexec verify{at}\n  cat {}\n",
+        "{}: three bugs, {}, failing {}\n  journal    verified, {} events\n  replay     {replay}\n  project    {}\n\nnow look at\n  loopexec report{at}\n  loopexec explain-halt{at}\n  loopexec verify{at}\n  cat {}\n",
         scene.out.green("verified"),
-        finished.state.facts.iteration,
+        counted(finished.state.facts.iteration.into(), "iteration"),
         render::trend(&record.fold.trend, scene.out.utf8),
         finished.events,
         place.workdir.display(),

@@ -27,7 +27,17 @@ pub(crate) struct Args {
     at: Workdir,
 }
 
+/// The objects of this command.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Objects {
+    /// For a reason or an exit code.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasons: Option<Vec<Row>>,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Row {
     reason: &'static str,
     exit: u8,
@@ -121,7 +131,7 @@ fn rows(reasons: &[HaltReason]) -> Outcome {
     }
     let mut answer = Answer::new("explain-halt", "ok");
     answer.why = rows.first().map(|row| class(row.exit).to_owned());
-    Outcome::new(answer.with("reasons", rows), text)
+    Outcome::new(answer.with(&Objects { reasons: Some(rows) }), text)
 }
 
 fn code_rows(code: u8) -> Result<Outcome, Failure> {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use journal::Journal;
+use serde::Serialize;
 use shell::record::{self, Place, Record};
 
 use super::{life, status};
@@ -50,6 +51,20 @@ impl Format {
     }
 }
 
+/// The objects of this command.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Objects {
+    /// `jsonl`, `junit` or `markdown`.
+    format: &'static str,
+    /// The file that was written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    out: Option<String>,
+    /// The text itself, when no file was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content: Option<String>,
+}
+
 pub(crate) fn run(args: Args, _: &Scene) -> Result<Outcome, Failure> {
     let place = args.which.find()?;
     let record = Record::read(place.run.clone())?;
@@ -60,7 +75,7 @@ pub(crate) fn run(args: Args, _: &Scene) -> Result<Outcome, Failure> {
         )));
     };
     let alive = record::governor(&place.state, &place.run)?.is_some();
-    let mut answer = life::about("export", "ok", &place.run, state, &place.workdir);
+    let answer = life::about("export", "ok", &place.run, state, &place.workdir);
     let damage = status::damage(&record);
     let content = match args.format {
         Format::Jsonl => receipt(&place)?,
@@ -70,16 +85,20 @@ pub(crate) fn run(args: Args, _: &Scene) -> Result<Outcome, Failure> {
             report::markdown(&shown, answer.advice.as_ref())
         }
     };
-    answer = answer.with("format", args.format.label());
+    let mut objects = Objects {
+        format: args.format.label(),
+        out: None,
+        content: None,
+    };
     let outcome = match &args.out {
         Some(path) => {
             fs::write(path, &content).map_err(|error| Failure::io("write", path, &error))?;
-            answer = answer.with("out", path.to_string_lossy());
-            Outcome::new(answer, format!("wrote {}\n", path.display()))
+            objects.out = Some(path.to_string_lossy().into_owned());
+            Outcome::new(answer.with(&objects), format!("wrote {}\n", path.display()))
         }
         None => {
-            answer = answer.with("content", &content);
-            Outcome::new(answer, content)
+            objects.content = Some(content.clone());
+            Outcome::new(answer.with(&objects), content)
         }
     };
     Ok(outcome.warning(damage))

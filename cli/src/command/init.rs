@@ -16,7 +16,15 @@ pub(crate) struct Args {
     at: Workdir,
 }
 
+/// The object of this command.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Objects {
+    init: Init,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Init {
     state: String,
     config: String,
@@ -25,6 +33,7 @@ struct Init {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Detected {
     runner: &'static str,
     check: Vec<String>,
@@ -62,7 +71,7 @@ pub(crate) fn run(args: Args, _: &Scene) -> Result<Outcome, Failure> {
             .collect(),
     };
     Ok(Outcome::new(
-        Answer::new("init", "initialized").with("init", init),
+        Answer::new("init", "initialized").with(&Objects { init }),
         text,
     ))
 }

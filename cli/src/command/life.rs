@@ -7,6 +7,7 @@ use engine::event::Event;
 use engine::event::halt::HaltReason;
 use engine::event::run::SuspendCause;
 use engine::{Effect, State};
+use serde::Serialize;
 use shell::paths::RunDir;
 use shell::record::{Fold, Place, Record};
 use shell::session::{Finished, Watch};
@@ -21,6 +22,19 @@ use crate::render::{self, EventStream, Guards, Progress};
 const CONVERGED: u8 = 10;
 /// Added to the number of the signal that interrupted a run.
 const SIGNALED: i32 = 128;
+
+/// What a life of a run came to, beside the common members.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Objects {
+    guards: Guards,
+    /// Open failures after each iteration that was judged, the baseline first.
+    trend: Vec<u64>,
+    events: u64,
+    /// Chain head of the journal.
+    head: String,
+    warnings: Vec<String>,
+}
 
 /// How a life of a run is shown.
 #[derive(Args, Clone, Debug, Default)]
@@ -134,12 +148,13 @@ pub(crate) fn finished(command: &str, scene: &Scene, finished: &Finished, workdi
     };
     let (status, exit) = end(&finished.state, success_exit);
     let mut answer = about(command, status, &finished.run, &finished.state, workdir);
-    answer = answer
-        .with("guards", Guards::of(&fold.report))
-        .with("trend", &fold.trend)
-        .with("events", finished.events)
-        .with("head", finished.head)
-        .with("warnings", &warnings);
+    answer = answer.with(&Objects {
+        guards: Guards::of(&fold.report),
+        trend: fold.trend.clone(),
+        events: finished.events,
+        head: finished.head.hex(),
+        warnings: warnings.clone(),
+    });
     if status == "error"
         && let Some(halted) = &facts.halted
     {

@@ -52,6 +52,12 @@ macro_rules! commands {
             }
         }
 
+        /// Of each command, by name, what it adds to the common members.
+        #[cfg(test)]
+        pub(crate) fn objects() -> Vec<(&'static str, crate::schema::Added)> {
+            vec![$(($label, |generator| generator.subschema_for::<$module::Objects>())),*]
+        }
+
         /// `root` with every command by name and the arguments of one.
         pub(crate) fn only(named: &str, root: clap::Command) -> clap::Command {
             let rows: &[(&'static str, fn(clap::Command) -> clap::Command)] =

@@ -54,8 +54,18 @@ struct ExportArgs {
     iteration: Option<u32>,
 }
 
+/// The object of this command.
 #[derive(Serialize)]
-struct Shown {
+#[serde(untagged)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) enum Objects {
+    Listed { accepted: Vec<Shown> },
+    Exported { exported: Exported },
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Shown {
     iteration: u32,
     tree: String,
     passing: u64,
@@ -64,7 +74,8 @@ struct Shown {
 }
 
 #[derive(Serialize)]
-struct Exported {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Exported {
     tree: String,
     iteration: u32,
     branch: Option<String>,
@@ -126,7 +137,10 @@ fn list(which: &Which) -> Result<Outcome, Failure> {
             commit: step.commit.clone(),
         })
         .collect();
-    Ok(Outcome::new(answer(&place, &record).with("accepted", shown), text))
+    Ok(Outcome::new(
+        answer(&place, &record).with(&Objects::Listed { accepted: shown }),
+        text,
+    ))
 }
 
 fn export(wanted: &ExportArgs, scene: &Scene) -> Result<Outcome, Failure> {
@@ -190,7 +204,10 @@ fn export(wanted: &ExportArgs, scene: &Scene) -> Result<Outcome, Failure> {
             )
         }
     };
-    Ok(Outcome::new(answer(&place, &record).with("exported", exported), text))
+    Ok(Outcome::new(
+        answer(&place, &record).with(&Objects::Exported { exported }),
+        text,
+    ))
 }
 
 /// The step of the accepted line that is meant.

@@ -23,6 +23,7 @@ pub(crate) struct Args {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Pair<T> {
     agrees: bool,
     recorded: T,
@@ -39,14 +40,24 @@ impl<T: PartialEq + Copy> Pair<T> {
     }
 }
 
+/// The object of this command.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Objects {
+    replay: Shown,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Shown {
     /// `verified_green`, `verified_red` or `not_reproduced`.
     outcome: &'static str,
     iteration: u32,
     tree: String,
     exit: Pair<Option<i32>>,
+    #[cfg_attr(test, schemars(with = "Pair<String>"))]
     members: Pair<engine::event::id::Digest>,
+    #[cfg_attr(test, schemars(with = "Pair<String>"))]
     output: Pair<engine::event::id::Digest>,
     duration_ms: u64,
 }
@@ -75,9 +86,8 @@ fn outcome(place: &Place, replayed: &Replayed) -> Outcome {
     answer.check_exit = replayed.exit.replayed;
     answer.receipt = Some(place.run.receipt().to_string_lossy().into_owned());
     answer.verified = Some(verified);
-    answer = answer.with(
-        "replay",
-        Shown {
+    answer = answer.with(&Objects {
+        replay: Shown {
             outcome: replayed.label(),
             iteration: replayed.iteration,
             tree: replayed.tree.hex(),
@@ -86,7 +96,7 @@ fn outcome(place: &Place, replayed: &Replayed) -> Outcome {
             output: Pair::of(replayed.output),
             duration_ms: replayed.duration_ms,
         },
-    );
+    });
     let text = text(replayed);
     if verified {
         return Outcome::new(answer, text);

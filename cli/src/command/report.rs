@@ -1,6 +1,7 @@
 //! `report`: the facts of a run, in rows and totals.
 
 use clap::ValueEnum;
+use serde::Serialize;
 use shell::record::{self, Record};
 
 use super::{life, status};
@@ -30,6 +31,13 @@ enum Format {
     Markdown,
 }
 
+/// The object of this command.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Objects {
+    report: Report,
+}
+
 pub(crate) fn run(args: Args, scene: &Scene) -> Result<Outcome, Failure> {
     let place = args.which.find()?;
     let record = Record::read(place.run.clone())?;
@@ -55,7 +63,7 @@ pub(crate) fn run(args: Args, scene: &Scene) -> Result<Outcome, Failure> {
         Format::Json => String::new(),
     };
     let warnings = shown.warnings.clone();
-    answer = answer.with("report", shown);
+    answer = answer.with(&Objects { report: shown });
     if args.format == Format::Json {
         let mut text = serde_json::to_string(&answer).unwrap_or_default();
         text.push('\n');

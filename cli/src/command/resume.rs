@@ -5,6 +5,8 @@ use engine::event::run::Amended;
 use shell::record::Place;
 use shell::session::{self, Resume, RunError};
 
+#[cfg(test)]
+pub(crate) use super::life::Objects;
 use super::life::{self, Showing, Watcher};
 use crate::app::Scene;
 use crate::contract::{self, LimitFlags};

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 
+use serde::Serialize;
 use shell::config::{self, Inputs, Resolved};
 use shell::session::{self, Start};
 use shell::{paths, record};
@@ -42,6 +43,31 @@ pub(crate) struct Args {
     /// The work command as words, run without a shell
     #[arg(last = true, value_name = "WORDS")]
     pub(crate) words: Vec<OsString>,
+}
+
+/// The objects of this command.
+#[derive(Serialize)]
+#[serde(untagged)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) enum Objects {
+    /// Of a dry run.
+    Planned { contract: Vec<Row> },
+    #[expect(
+        dead_code,
+        reason = "resume and step print them too: they come from the room that the three share"
+    )]
+    Ended(life::Objects),
+}
+
+/// One setting of the effective contract.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Row {
+    group: &'static str,
+    key: &'static str,
+    value: String,
+    /// `default`, or the flag, variable, file or setting that the value came from.
+    source: String,
 }
 
 pub(crate) const EXAMPLES: &str = "\
@@ -108,13 +134,6 @@ pub(crate) fn run_as(command: &'static str, args: Args, scene: &Scene) -> Result
 }
 
 fn dry_run(command: &str, contract: &Resolved) -> Outcome {
-    #[derive(serde::Serialize)]
-    struct Row {
-        group: &'static str,
-        key: &'static str,
-        value: String,
-        source: String,
-    }
     let rows: Vec<Row> = config::dry_run(contract)
         .into_iter()
         .map(|row| Row {
@@ -140,5 +159,8 @@ fn dry_run(command: &str, contract: &Resolved) -> Outcome {
         };
         text.push_str(&format!("  {:<width$}  {value}{source}\n", row.key));
     }
-    Outcome::new(Answer::new(command, "planned").with("contract", rows), text)
+    Outcome::new(
+        Answer::new(command, "planned").with(&Objects::Planned { contract: rows }),
+        text,
+    )
 }

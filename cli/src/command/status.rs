@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use engine::State;
 use engine::event::Event;
+use engine::words::counted;
 use serde::Serialize;
 use shell::clock::{self, Utc};
 use shell::lock::Holder;
@@ -31,7 +32,15 @@ pub(crate) struct Args {
 /// Between two looks at a journal that grows.
 const LOOK: Duration = Duration::from_millis(200);
 
+/// The object of this command.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Objects {
+    state: Shown,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Shown {
     phase: &'static str,
     /// Somebody is at work on this run now.
@@ -76,7 +85,7 @@ pub(crate) fn run(args: Args, scene: &Scene) -> Result<Outcome, Failure> {
     let status = label(state, holder.as_ref());
     let shown = shown(&record, state, holder.as_ref(), damage.clone());
     let text = text(&place, &record, state, holder.as_ref(), scene);
-    let answer = life::about("status", status, &place.run, state, &place.workdir).with("state", shown);
+    let answer = life::about("status", status, &place.run, state, &place.workdir).with(&Objects { state: shown });
     Ok(Outcome::new(answer, text).warning(damage))
 }
 
@@ -146,7 +155,7 @@ fn text(place: &Place, record: &Record, state: &State, holder: Option<&Holder>, 
         line("spent", render::money(facts.spend.microusd));
     }
     if facts.people.unread > 0 {
-        line("unread", format!("{} accepted changes", facts.people.unread));
+        line("unread", counted(facts.people.unread.into(), "accepted change"));
     }
     let ago = clock::wall_ms().saturating_sub(fold.last.wall_ms);
     let last = Utc::from_wall_ms(fold.last.wall_ms).rfc3339();

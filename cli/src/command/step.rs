@@ -1,6 +1,8 @@
 //! `step`: one iteration.
 
 use super::run;
+#[cfg(test)]
+pub(crate) use super::run::Objects;
 use crate::app::Scene;
 use crate::failure::Failure;
 use crate::outcome::Outcome;

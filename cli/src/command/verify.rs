@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use engine::event::halt::HaltReason;
+use engine::words::counted;
 use journal::{Journal, VerifyOptions, checkpoint, keys};
 use serde::Serialize;
 use shell::paths;
@@ -38,7 +39,16 @@ pub(crate) struct Args {
     out: Option<PathBuf>,
 }
 
+/// The objects of this command.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Objects {
+    signature: Signature,
+    journal: Verified,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Signature {
     /// `unsigned`, `unchecked` (signed by a key nobody vouched for here) or `verified`.
     state: &'static str,
@@ -52,6 +62,7 @@ struct Signature {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Verified {
     events: u64,
     head: String,
@@ -70,6 +81,7 @@ struct Verified {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Defect {
     code: &'static str,
     label: &'static str,
@@ -97,9 +109,10 @@ pub(crate) fn run(args: Args, scene: &Scene) -> Result<Outcome, Failure> {
     answer.run_id = Some(place.run.id().to_string());
     answer.verified = Some(sound);
     answer.receipt = Some(place.run.receipt().to_string_lossy().into_owned());
-    answer = answer
-        .with("signature", signature(&audit))
-        .with("journal", journal_object(&audit, proof.as_deref()));
+    answer = answer.with(&Objects {
+        signature: signature(&audit),
+        journal: journal_object(&audit, proof.as_deref()),
+    });
     let text = text(&place, &audit, proof.as_deref(), live);
     let Some(why) = audit.defect() else {
         return Ok(Outcome::new(answer, text).warning(lag(&audit)));
@@ -215,7 +228,11 @@ fn text(place: &Place, audit: &Audit, proof: Option<&str>, live: bool) -> String
     };
     line(
         "events",
-        format!("{}{up_to} in {} segments", verdict.head.size, verdict.segments),
+        format!(
+            "{}{up_to} in {}",
+            verdict.head.size,
+            counted(verdict.segments, "segment")
+        ),
     );
     line("head", verdict.head.leaf.hex());
     line("decisions", decided(audit));
@@ -259,13 +276,16 @@ fn decided(audit: &Audit) -> String {
 fn signed(audit: &Audit) -> String {
     let tail = match audit.unsigned_events {
         0 => String::new(),
-        n => format!("; {n} events after it are unsigned"),
+        n => format!("; unsigned after it: {}", counted(n, "event")),
     };
     match &audit.signature {
         SignatureState::Unsigned => "unsigned: the chain shows changes to whoever remembers the head".to_owned(),
-        SignatureState::Verified { checkpoints, key } => format!("{checkpoints} checkpoints by key {key}{tail}"),
+        SignatureState::Verified { checkpoints, key } => {
+            format!("{} by key {key}{tail}", counted(*checkpoints, "checkpoint"))
+        }
         SignatureState::Unchecked { checkpoints, key_id } => {
-            format!("{checkpoints} checkpoints by an unknown key {key_id}; name the key with --key{tail}")
+            let checkpoints = counted(*checkpoints, "checkpoint");
+            format!("{checkpoints} by an unknown key {key_id}; name the key with --key{tail}")
         }
     }
 }

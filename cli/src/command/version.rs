@@ -11,7 +11,17 @@ use crate::outcome::{Answer, Outcome, TOOL, VERSION};
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct Args {}
 
+/// The object of this command.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Objects {
+    /// Left out by `--version`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    build: Option<Build>,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Build {
     engine: &'static str,
     /// Format of the journal's segments.
@@ -38,7 +48,10 @@ pub(crate) fn run(_: Args, _: &Scene) -> Result<Outcome, Failure> {
         build.collectors.join(" "),
         build.guards.join(" ")
     );
-    Ok(Outcome::new(Answer::new("version", "ok").with("build", build), text))
+    Ok(Outcome::new(
+        Answer::new("version", "ok").with(&Objects { build: Some(build) }),
+        text,
+    ))
 }
 
 /// The answer to `--version`.

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 /// Guards by state, over the last judged iteration.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Guards {
     pub(crate) active: Vec<String>,
     pub(crate) unavailable: Vec<String>,

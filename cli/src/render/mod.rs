@@ -23,6 +23,8 @@ pub(crate) use guards::Guards;
 pub(crate) use progress::{Progress, iteration_line};
 pub(crate) use spark::trend;
 pub(crate) use stream::EventStream;
+#[cfg(test)]
+pub(crate) use stream::Opening;
 pub(crate) use style::{Style, styles};
 pub(crate) use summary::{Ended, ended, milliseconds, money};
 

@@ -6,8 +6,10 @@ use serde::Serialize;
 use super::out;
 use crate::outcome::{TOOL, VERSION};
 
+/// The first record of the stream.
 #[derive(Serialize)]
-struct Opening<'a> {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Opening<'a> {
     schema: &'static str,
     tool: &'static str,
     version: &'static str,

@@ -2,6 +2,7 @@
 
 use engine::State;
 use engine::report::Report;
+use engine::words::counted;
 
 use super::{Guards, Style, safe, trend};
 use crate::outcome::Advice;
@@ -41,9 +42,9 @@ pub(crate) fn ended(style: Style, ended: &Ended<'_>) -> String {
         line(
             "spent",
             &format!(
-                "{} in {} calls{unknown}",
+                "{} in {}{unknown}",
                 money(facts.spend.microusd),
-                facts.spend.calls
+                counted(facts.spend.calls, "call")
             ),
         );
     }

@@ -109,6 +109,9 @@ wire! {
         pub purpose: CheckPurpose,
         pub run: CommandRun,
         pub measurement: Measurement,
+        /// Files of the state directory that something else wrote while the check and the commands over its
+        /// artefact ran.
+        pub interference: Vec<String>,
     }
 }
 wire! {

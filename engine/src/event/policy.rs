@@ -252,6 +252,16 @@ wire! {
 /// Paths that a loop must not touch unless the contract says otherwise.
 pub const BLOCKED_DEFAULT: &[&str] = &["test/", "tests/", "infra/", ".env", ".git/", ".loopexec/"];
 
+impl Bounds {
+    /// The limit of whatever runs beside work and check when the contract sets none.
+    pub const BESIDE_TIMEOUT_MS: u64 = 600_000;
+
+    /// The limit of a hook, of a command over the artefact, of a judge: never none.
+    pub fn beside_timeout_ms(&self) -> u64 {
+        self.command_timeout_ms.unwrap_or(Self::BESIDE_TIMEOUT_MS)
+    }
+}
+
 impl Default for Bounds {
     fn default() -> Self {
         Self {

@@ -1,5 +1,5 @@
 use super::id::{Digest, PhaseName, Stamp};
-use super::policy::Policy;
+use super::policy::{Bounds, Policy};
 use super::run::{InterruptCause, Interrupted, RunOpened};
 use super::*;
 use alloc::vec;
@@ -89,4 +89,12 @@ fn kinds_are_unique_and_shapes_are_spelled_in_full() {
         assert!(schema.shape.starts_with('{'));
     }
     assert!(schemas[0].shape.contains("policy:{mode:<check_fixpoint|task_list|>"));
+}
+
+#[test]
+fn what_runs_beside_work_and_check_always_has_a_limit() {
+    let mut bounds = Bounds::default();
+    assert_eq!(bounds.beside_timeout_ms(), 600_000);
+    bounds.command_timeout_ms = Some(5);
+    assert_eq!(bounds.beside_timeout_ms(), 5);
 }

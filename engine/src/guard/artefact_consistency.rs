@@ -11,6 +11,7 @@ use crate::event::finding::{Finding, Severity};
 use crate::event::halt::HaltReason;
 use crate::event::measurement::ReportState;
 use crate::state::FAILURES_CMD;
+use crate::words::counted;
 
 pub static GUARD: Guard = Guard {
     name: "artefact_consistency",
@@ -50,7 +51,10 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     {
         add(
             "runner",
-            format!("{announced} tests were announced and only {concluded} concluded"),
+            format!(
+                "{} announced and only {concluded} concluded",
+                counted(announced, "test")
+            ),
         );
     }
     for contradiction in &seen.contradictions {
@@ -96,7 +100,10 @@ fn green_findings(evidence: &Evidence<'_>) -> Vec<Finding> {
         && evidence.members.passing().is_empty()
         && failing.is_empty()
     {
-        let detail = format!("the check exited green while none of {concluded} tests passed");
+        let detail = format!(
+            "the check exited green with {} and none that passed",
+            counted(concluded, "test")
+        );
         findings.push(GUARD.violation("runner", detail));
     }
     findings
@@ -157,7 +164,7 @@ mod tests {
         let skipped = members(&[("a", Skipped), ("b", Skipped)]);
         let found = findings(|b| b.members = skipped);
         assert!(
-            found[0].detail.contains("none of 2 tests passed"),
+            found[0].detail.contains("2 tests and none that passed"),
             "{}",
             found[0].detail
         );
@@ -167,7 +174,7 @@ mod tests {
     fn a_green_exit_before_the_last_test_concluded_is_a_violation() {
         let found = findings(|b| b.measurement.announced = Some(3));
         assert!(
-            found[0].detail.contains("3 tests were announced and only 2"),
+            found[0].detail.contains("3 tests announced and only 2"),
             "{}",
             found[0].detail
         );

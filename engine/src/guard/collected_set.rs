@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 
 use super::{Evidence, Guard, Outcome};
 use crate::event::halt::HaltReason;
+use crate::words::counted;
 
 pub static GUARD: Guard = Guard {
     name: "collected_set",
@@ -34,8 +35,8 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     }
     if !evidence.collected() {
         let why = format!(
-            "{} members were known and the check's output names none",
-            evidence.universe.len()
+            "{} known and the check's output names none",
+            counted(evidence.universe.len() as u64, "member")
         );
         return Outcome::unavailable(why);
     }

@@ -6,8 +6,9 @@
 use alloc::format;
 
 use super::{Evidence, Guard, Outcome};
-use crate::event::finding::Severity;
+use crate::event::finding::{Finding, Severity};
 use crate::event::halt::HaltReason;
+use crate::event::measurement::Survivor;
 
 pub static GUARD: Guard = Guard {
     name: "leftover_processes",
@@ -17,17 +18,19 @@ pub static GUARD: Guard = Guard {
 };
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    let work = evidence.exec_survivors.iter().map(|s| ("work command", s));
-    let check = evidence.check_survivors.iter().map(|s| ("check", s));
-    let findings = work.chain(check).map(|(owner, survivor)| {
-        let subject = format!("{} (pid {})", survivor.command.text(), survivor.pid);
-        if survivor.ended {
-            GUARD.finding(Severity::Note, subject, format!("left behind by the {owner}; ended"))
-        } else {
-            GUARD.violation(subject, format!("left behind by the {owner}; could not be ended"))
-        }
-    });
-    Outcome::active(findings.collect())
+    let work = evidence.exec_survivors.iter().map(|s| left("work command", s));
+    let check = evidence.check_survivors.iter().map(|s| left("check", s));
+    Outcome::active(work.chain(check).collect())
+}
+
+/// What this guard says of a process that one command left.
+pub(super) fn left(owner: &str, survivor: &Survivor) -> Finding {
+    let subject = format!("{} (pid {})", survivor.command.text(), survivor.pid);
+    if survivor.ended {
+        GUARD.finding(Severity::Note, subject, format!("left behind by the {owner}; ended"))
+    } else {
+        GUARD.violation(subject, format!("left behind by the {owner}; could not be ended"))
+    }
 }
 
 #[cfg(test)]

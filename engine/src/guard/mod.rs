@@ -28,6 +28,7 @@ use alloc::vec::Vec;
 use crate::event::finding::{Finding, GuardReport, GuardRun, GuardState, Severity};
 use crate::event::halt::HaltReason;
 use crate::event::id::Digest;
+use crate::event::iteration::CheckEnded;
 use crate::event::measurement::{CommandRun, Measurement, SurfaceChange, SurfaceClass, Survivor, TreeSeen};
 use crate::event::policy::Policy;
 use crate::members::{IdSet, Members};
@@ -43,7 +44,9 @@ pub struct Evidence<'a> {
     /// Survivors of the work command and of the check.
     pub exec_survivors: &'a [Survivor],
     pub check_survivors: &'a [Survivor],
-    pub interference: &'a [String],
+    /// Files of the state directory that changed while the work command ran, and while the check did.
+    pub exec_interference: &'a [String],
+    pub check_interference: &'a [String],
     /// The walk between work and check; none in the baseline.
     pub after_exec: Option<&'a TreeSeen>,
     pub after_check: &'a TreeSeen,
@@ -189,6 +192,19 @@ pub fn judge(evidence: &Evidence<'_>) -> GuardReport {
         }
     }
     report
+}
+
+/// What a run of the check did beside measuring: the gravest violation of the guards that need no walk. For runs that
+/// [`judge`] never sees, because they are a sample of another run or were cut short.
+pub(crate) fn beside(policy: &Policy, check: &CheckEnded) -> Option<Finding> {
+    let left = check.run.survivors.iter();
+    let touched = check.interference.iter();
+    let found = touched
+        .map(|name| state_interference::touched("check", name))
+        .chain(left.map(|survivor| leftover_processes::left("check", survivor)));
+    found
+        .filter(|finding| finding.severity == Severity::Violation && !policy.guards.off.contains(&finding.guard))
+        .min_by_key(|finding| gravity(finding.reason))
 }
 
 /// A guard that was active at t0 does not stop applying: then something it needs is gone (SPEC 5.1.3).

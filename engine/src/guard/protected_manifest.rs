@@ -14,6 +14,7 @@ use crate::event::halt::HaltReason;
 use crate::event::measurement::{ChangeKind, SurfaceChange, SurfaceClass};
 use crate::event::policy::{GuardPolicy, Surface};
 use crate::pattern;
+use crate::words::counted;
 
 pub static GUARD: Guard = Guard {
     name: "protected_manifest",
@@ -68,7 +69,9 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         .collect();
     let more = evidence.after_exec.map_or(0, |seen| seen.surface_more);
     if more > 0 && violations.is_empty() {
-        return Outcome::active([GUARD.violation("surface", format!("{more} further watched paths changed"))].into());
+        return Outcome::active(
+            [GUARD.violation("surface", format!("{} changed", counted(more, "further watched path")))].into(),
+        );
     }
     if violations.is_empty()
         && let Some(edited) = tests.iter().find(|c| !stands_alone(evidence, c))

@@ -14,6 +14,7 @@ use crate::event::halt::HaltReason;
 use crate::event::id::PhaseName;
 use crate::facts::Facts;
 use crate::progress::trend;
+use crate::words::counted;
 
 /// Failing members named to the agent; the rest is counted.
 const FAILING_NAMED: usize = 200;
@@ -66,10 +67,8 @@ fn request(facts: &Facts) -> ContextRequest {
 fn cap(facts: &Facts) -> Option<Next> {
     let every = facts.policy().thresholds.comprehension_every;
     if every > 0 && facts.people.unread >= every {
-        let detail = format!(
-            "{} accepted changes are unread (comprehension_every = {every})",
-            facts.people.unread
-        );
+        let unread = counted(facts.people.unread.into(), "accepted change");
+        let detail = format!("{unread} unread (comprehension_every = {every})");
         return Some(halt(
             facts,
             HaltReason::ComprehensionDebtExceeded,
@@ -114,13 +113,14 @@ fn iteration_cap(facts: &Facts) -> Next {
     let thresholds = &facts.policy().thresholds;
     let trend = trend::trend(&facts.history, thresholds, facts.iteration);
     let left = facts.accepted.as_ref().map_or(0, |accepted| accepted.failing.len());
-    let n = facts.iteration;
+    let left = counted(left as u64, "member");
+    let n = counted(facts.iteration.into(), "iteration");
     let (cause, detail) = match facts.history.best {
         Some(best) if trend.improving => (
             "still_improving",
             format!(
-                "{n} iterations are used with {left} members still failing; still improving, {}.{:03} fewer an \
-                 iteration, best {} at iteration {}",
+                "{n} used with {left} still failing; still improving, {}.{:03} fewer an iteration, best {} at \
+                 iteration {}",
                 trend.slope_milli / 1_000,
                 trend.slope_milli % 1_000,
                 best.failing,
@@ -130,14 +130,69 @@ fn iteration_cap(facts: &Facts) -> Next {
         Some(best) => (
             "stalled",
             format!(
-                "{n} iterations are used with {left} members still failing; stalled at {} since iteration {}",
+                "{n} used with {left} still failing; stalled at {} since iteration {}",
                 best.failing, best.iteration
             ),
         ),
-        None => (
-            "unmeasured",
-            format!("{n} iterations are used and the check is still red"),
-        ),
+        None => ("unmeasured", format!("{n} used and the check is still red")),
     };
     halt(facts, HaltReason::MaxIterationsReached, cause, &detail)
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::*;
+    use crate::event::id::Stamp;
+    use crate::event::policy::Policy;
+    use crate::event::run::RunOpened;
+
+    /// Every cap is reached at once.
+    fn exhausted() -> Facts {
+        let mut policy = Policy::default();
+        policy.thresholds.comprehension_every = 2;
+        policy.bounds.max_iterations = 3;
+        policy.bounds.timeout_ms = Some(10);
+        policy.bounds.budget_microusd = Some(100);
+        let opened = RunOpened {
+            at: Stamp::default(),
+            run_id: "r".into(),
+            engine: String::new(),
+            workdir: "/w".into(),
+            boot_id: String::new(),
+            policy_digest: crate::event::id::Digest::ZERO,
+            policy,
+            origins: [].into(),
+            programs: [].into(),
+        };
+        let mut facts = crate::State::open(opened).facts;
+        facts.people.unread = 2;
+        facts.spend.microusd = 100;
+        facts.elapsed_ms = 10;
+        facts.iteration = 3;
+        facts
+    }
+
+    #[test]
+    fn caps_are_judged_in_the_order_of_the_contract() {
+        let mut facts = exhausted();
+        let mut causes = Vec::new();
+        while let Some(Next::Record(Event::Halted(halted))) = cap(&facts) {
+            causes.push((halted.reason, halted.cause));
+            match causes.len() {
+                1 => facts.people.unread = 1,
+                2 => facts.bounds.budget_microusd = Some(101),
+                3 => facts.bounds.timeout_ms = Some(11),
+                _ => facts.bounds.max_iterations = 4,
+            }
+        }
+        let expected = [
+            (HaltReason::ComprehensionDebtExceeded, "unread_changes"),
+            (HaltReason::BudgetExceeded, "spend"),
+            (HaltReason::BudgetExceeded, "run_deadline"),
+            (HaltReason::MaxIterationsReached, "unmeasured"),
+        ];
+        assert_eq!(causes, expected.map(|(reason, cause)| (reason, cause.into())));
+    }
 }

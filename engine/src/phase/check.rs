@@ -207,7 +207,12 @@ impl Room for Check {
             (Stage::Running, Event::CheckEnded(ended)) if (ended.iteration, ended.attempt, ended.purpose) == key => {
                 let ended = Rc::new(ended.clone());
                 match failure(&ended.run, facts) {
-                    Some(Failure::Again) => return Ok(self.again()),
+                    Some(Failure::Again) => {
+                        // It has no verdict; what it did beside still counts.
+                        self.turn.interference.extend(ended.interference.iter().cloned());
+                        self.turn.exec_survivors.extend(ended.run.survivors.iter().cloned());
+                        return Ok(self.again());
+                    }
                     Some(_) => self.stage = Stage::Failed(ended),
                     None => {
                         facts.last_check = Some(Rc::clone(&ended));

@@ -100,7 +100,7 @@ impl Room for Checkpoint {
             Some(Ending::Converged(proof)) => {
                 let detail = match proof.iteration {
                     0 => "before any work".into(),
-                    n => alloc::format!("at iteration {n}"),
+                    n => alloc::format!("iteration {n}"),
                 };
                 halt(facts, HaltReason::SuccessConditionMet, "check_passed", &detail)
             }

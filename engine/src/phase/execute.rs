@@ -23,6 +23,7 @@ use crate::event::iteration::{CheckPurpose, ExecuteEnded, RetryScheduled, TreePu
 use crate::event::measurement::{CommandRun, RunOutcome, StopCause, Survivor, TreeSeen};
 use crate::event::policy::{OnExecFailure, OnExecTimeout};
 use crate::facts::Facts;
+use crate::words::counted;
 
 /// Longest pause between two attempts.
 const BACKOFF_MAX_MS: u64 = 60_000;
@@ -122,10 +123,8 @@ impl Execute {
         let failures = &facts.opened.policy.failures;
         let max = failures.instant_failures_max;
         if max > 0 && facts.instant_failures >= max {
-            let detail = format!(
-                "{} attempts in a row failed at once (instant_failures_max = {max}); {detail}",
-                max
-            );
+            let attempts = counted(max.into(), "attempt");
+            let detail = format!("{attempts} in a row failed at once (instant_failures_max = {max}); {detail}");
             self.ending = Some(Ending::Failed {
                 cause: "instant_failures",
                 detail,
@@ -136,7 +135,7 @@ impl Execute {
             OnExecFailure::Continue => {}
             OnExecFailure::Retry if self.attempt <= failures.exec_retries_max => self.stage = Stage::Backoff,
             OnExecFailure::Retry => {
-                let detail = format!("{} attempts failed; {detail}", self.attempt);
+                let detail = format!("{} failed; {detail}", counted(self.attempt.into(), "attempt"));
                 self.ending = Some(Ending::Failed {
                     cause: "retries_exhausted",
                     detail,

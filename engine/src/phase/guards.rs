@@ -26,11 +26,7 @@ pub struct Guards {
 
 /// The gravest violation of a report, in words.
 pub(crate) fn objection(report: &GuardReport) -> Option<Objection> {
-    guard::gravest(report).map(|finding| Objection {
-        reason: finding.reason,
-        guard: finding.guard.clone(),
-        detail: format!("{}: {} ({})", finding.subject, finding.detail, finding.guard),
-    })
+    guard::gravest(report).map(Objection::from)
 }
 
 /// What every guard says of one run of the check and of the walk behind it.
@@ -41,7 +37,8 @@ pub(crate) fn judge(facts: &Facts, turn: &Turn, check: &CheckEnded, after_check:
         iteration: turn.iteration,
         exec_survivors: &turn.exec_survivors,
         check_survivors: &check.run.survivors,
-        interference: &turn.interference,
+        exec_interference: &turn.interference,
+        check_interference: &check.interference,
         after_exec: turn.after_exec.as_deref(),
         after_check,
         check: &check.run,

@@ -20,8 +20,10 @@ use crate::event::iteration::{CandidateAccepted, CandidateRejected, CheckPurpose
 use crate::event::measurement::{ReportState, TreeSeen};
 use crate::event::policy::OnViolation;
 use crate::facts::{Accepted, Facts};
+use crate::guard::state_interference;
 use crate::members::{IdSet, Members, is_pseudo};
 use crate::state::FAILURES_CMD;
+use crate::words::counted;
 
 /// Members named in a rejection; the rest is counted.
 const SUBJECTS_MAX: usize = 32;
@@ -99,7 +101,9 @@ impl Ratchet {
             let guards = &facts.policy().guards;
             let give_up = guards.on_violation == OnViolation::Halt
                 || facts.violations >= guards.violations_max
-                || judged.turn.iteration == 0;
+                || judged.turn.iteration == 0
+                || state_interference::reached_journal(&judged.turn.interference)
+                || state_interference::reached_journal(&judged.check.interference);
             if give_up {
                 let detail = if facts.violations > 1 {
                     format!(
@@ -203,11 +207,7 @@ impl Ratchet {
         facts.told = match rejected.cause {
             RejectCause::Regressed => format!(
                 "Your last change was undone: it broke {} that had passed: {named}.",
-                if rejected.subjects_total == 1 {
-                    "a test".into()
-                } else {
-                    format!("{} tests", rejected.subjects_total)
-                }
+                counted(rejected.subjects_total, "test")
             ),
             RejectCause::Violation => {
                 format!("Your last change was undone: it touched what is out of bounds: {named}.")

@@ -8,14 +8,16 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::check::{Failure, failure, halt_for};
-use super::{Illegal, halt};
+use super::{Illegal, Objection, halt};
 use crate::effect::{Effect, Next};
 use crate::event::Event;
+use crate::event::finding::Finding;
 use crate::event::halt::HaltReason;
 use crate::event::id::{Digest, PhaseName};
 use crate::event::iteration::{CheckEnded, CheckPurpose};
 use crate::event::measurement::MemberChange;
 use crate::facts::Facts;
+use crate::guard;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Stage {
@@ -23,6 +25,8 @@ enum Stage {
     Running,
     Agreed(alloc::rc::Rc<CheckEnded>),
     Disagreed(String),
+    /// It did more than measure; only a halt is left to record.
+    Objection(Finding),
     Failed(alloc::rc::Rc<CheckEnded>),
 }
 
@@ -74,14 +78,14 @@ impl Resample {
 
     /// It ended without agreement: only a halt is left to record, in this life or in the next.
     pub(crate) fn failed(&self) -> bool {
-        matches!(self.stage, Stage::Disagreed(_) | Stage::Failed(_))
+        matches!(self.stage, Stage::Disagreed(_) | Stage::Objection(_) | Stage::Failed(_))
     }
 
     /// The confirming run of a green check, once it agreed.
     pub(crate) fn confirmation(&self) -> Option<&alloc::rc::Rc<CheckEnded>> {
         match &self.stage {
             Stage::Agreed(check) => (self.purpose == CheckPurpose::Confirmation).then_some(check),
-            Stage::Ask | Stage::Running | Stage::Disagreed(_) | Stage::Failed(_) => None,
+            Stage::Ask | Stage::Running | Stage::Disagreed(_) | Stage::Objection(_) | Stage::Failed(_) => None,
         }
     }
 
@@ -101,6 +105,10 @@ impl Resample {
             Stage::Running => Some(Next::Await),
             Stage::Agreed(_) => None,
             Stage::Disagreed(detail) => Some(halt(facts, HaltReason::CheckFlaky, self.purpose.label(), detail)),
+            Stage::Objection(finding) => {
+                let Objection { reason, guard, detail } = finding.into();
+                Some(halt(facts, reason, &guard, &detail))
+            }
             Stage::Failed(check) => failure(&check.run, facts).and_then(|f| halt_for(&f, facts)),
         }
     }
@@ -116,13 +124,20 @@ impl Resample {
             (Stage::Running, Event::CheckEnded(ended))
                 if (ended.attempt, ended.purpose) == self.key() && ended.iteration == facts.iteration =>
             {
-                self.stage = match failure(&ended.run, facts) {
-                    Some(Failure::Again) => {
+                let outcome = failure(&ended.run, facts);
+                // The guards see a confirmation that was not cut short, and no other sample.
+                let unseen = self.purpose != CheckPurpose::Confirmation || matches!(outcome, Some(Failure::Again));
+                let objection = unseen.then(|| guard::beside(facts.policy(), ended)).flatten();
+                self.stage = match (outcome, objection) {
+                    (Some(Failure::Oracle { .. } | Failure::RunDeadline), _) => {
+                        Stage::Failed(alloc::rc::Rc::new(ended.clone()))
+                    }
+                    (_, Some(finding)) => Stage::Objection(finding),
+                    (Some(Failure::Again), None) => {
                         self.attempt += 1;
                         Stage::Ask
                     }
-                    Some(_) => Stage::Failed(alloc::rc::Rc::new(ended.clone())),
-                    None => compare(facts, reference, ended),
+                    (None, None) => compare(facts, reference, ended),
                 };
             }
             (Stage::Running, Event::Interrupted(interrupted)) if interrupted.attempt == self.attempt => {

@@ -1,11 +1,13 @@
 //! One turn on its way through the rooms: what the agent did, what was seen, what was judged.
 
 use alloc::boxed::Box;
+use alloc::format;
 use alloc::rc::Rc;
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::check::GreenCheck;
+use crate::event::finding::Finding;
 use crate::event::halt::HaltReason;
 use crate::event::id::Digest;
 use crate::event::iteration::CheckEnded;
@@ -21,6 +23,7 @@ pub struct Turn {
     pub tree: Digest,
     pub no_op: bool,
     pub exec_survivors: Vec<Survivor>,
+    /// Of the work command, and of a check that was cut short and asked again.
     pub interference: Vec<String>,
     /// None in the baseline.
     pub after_exec: Option<Box<TreeSeen>>,
@@ -33,6 +36,16 @@ pub struct Objection {
     pub guard: String,
     /// Subject and detail, with the guard's name.
     pub detail: String,
+}
+
+impl From<&Finding> for Objection {
+    fn from(finding: &Finding) -> Self {
+        Self {
+            reason: finding.reason,
+            guard: finding.guard.clone(),
+            detail: format!("{}: {} ({})", finding.subject, finding.detail, finding.guard),
+        }
+    }
 }
 
 /// A turn whose check ran and whose guards spoke.

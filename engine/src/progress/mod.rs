@@ -159,3 +159,52 @@ pub(crate) mod script {
         history
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use super::script::{candidate, digest, history};
+    use super::*;
+
+    /// Three turns that go wrong in every way that a detector knows.
+    fn hopeless() -> History {
+        let turn = |iteration, tree| Candidate {
+            messages: digest(9),
+            broke: vec!["a".into()],
+            fixed: vec!["b".into()],
+            ..candidate(iteration, tree, "a", "b")
+        };
+        let mut history = history([turn(1, 1), turn(2, 2), turn(3, 1)]);
+        history.stalled = 3;
+        history
+    }
+
+    #[test]
+    fn the_most_specific_detector_names_the_halt() {
+        let history = hopeless();
+        let mut thresholds = Thresholds::default();
+        let mut reasons = Vec::new();
+        while let Some(alarm) = alarm(&history, &thresholds) {
+            reasons.push(alarm.reason);
+            let off: &mut u32 = match reasons.len() {
+                1 => &mut thresholds.pair_candidates,
+                2 => &mut thresholds.regression_candidates,
+                3 => &mut thresholds.oscillation_periods,
+                4 => &mut thresholds.same_failure_r,
+                _ => &mut thresholds.no_progress_k,
+            };
+            *off = 0;
+        }
+        assert_eq!(
+            reasons,
+            [
+                HaltReason::InfeasibleSuspected,
+                HaltReason::SameTestRegressed,
+                HaltReason::OscillationDetected,
+                HaltReason::SameFailureRepeated,
+                HaltReason::NoProgressDetected
+            ]
+        );
+    }
+}

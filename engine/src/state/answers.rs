@@ -71,7 +71,12 @@ impl State {
                     purpose,
                     ..
                 },
-                Observation::Checked { at, run, reading },
+                Observation::Checked {
+                    at,
+                    run,
+                    reading,
+                    interference,
+                },
             ) => {
                 let measurement = self.measurement(reading);
                 CheckEnded {
@@ -81,6 +86,7 @@ impl State {
                     purpose: *purpose,
                     run,
                     measurement,
+                    interference,
                 }
                 .into()
             }

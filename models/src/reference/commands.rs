@@ -227,6 +227,8 @@ impl Reader {
         self.end("exec", event)?;
         let run = &event["run"];
         self.turn.asked = !event["ask"].is_null();
+        let mut touched = list(event, "interference").iter().filter_map(Value::as_str);
+        self.turn.forged |= touched.any(|name| name.contains("journal/") || name.ends_with("(removed)"));
         self.turn.out_of_time = text(run, "stop") == "run_deadline";
         let by_itself = text(run, "stop") == "none";
         self.turn.failed = by_itself && !(text(run, "outcome") == "exited" && run["code"] == 0);
@@ -286,7 +288,13 @@ impl Reader {
             // Attempts of the work are counted by themselves.
             self.attempt = 1;
         }
-        if text(run, "stop") == "cancelled" {
+        let cancelled = text(run, "stop") == "cancelled";
+        // No guard looks at these runs, so what they did beside measuring ends the run at once.
+        let unguarded = what != "check" && (cancelled || self.purpose != "confirmation");
+        if unguarded && (cancelled || self.has_verdict(run)) && self.meddled(event) {
+            return self.enter("meddled");
+        }
+        if cancelled {
             self.attempt += u64::from(what != "revisit");
             return Ok(());
         }
@@ -320,6 +328,14 @@ impl Reader {
             return self.enter("confirmation:walk");
         }
         Ok(())
+    }
+
+    fn meddled(&self, event: &Value) -> bool {
+        let off = list(&self.policy["guards"], "off");
+        let on = |guard: &str| !off.iter().any(|name| name == guard);
+        let stays = list(&event["run"], "survivors").iter().any(|s| s["ended"] == false);
+        let touched = !list(event, "interference").is_empty();
+        stays && on("leftover_processes") || touched && on("state_interference")
     }
 
     pub(super) fn has_verdict(&self, run: &Value) -> bool {

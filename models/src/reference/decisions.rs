@@ -100,6 +100,7 @@ impl Reader {
                 )?;
                 let max = number(&self.policy["guards"], "violations_max");
                 must(self.violations < max, "violations are bounded")?;
+                must(!self.turn.forged, "no restore brings a record back that was written to")?;
             }
             "regressed" => {
                 must(self.turn.violated.is_empty(), "a violation outranks a regression")?;
@@ -191,6 +192,7 @@ impl Reader {
             ("open", reason) => matches!(reason, "workspace_invalid" | "invariant_failed" | "check_inadequate"),
             ("context", "max_iterations_reached") => self.iteration >= self.max_iterations,
             ("context", "budget_exceeded") => true,
+            ("exec:ask" | "exec:walk", "budget_exceeded") => cause == "spend",
             ("context", "comprehension_debt_exceeded") => number(&self.policy["thresholds"], "comprehension_every") > 0,
             ("check", "human_required") => self.turn.asked,
             ("check", "budget_exceeded") => self.turn.out_of_time,
@@ -198,6 +200,8 @@ impl Reader {
             ("failed", "execution_failure" | "budget_exceeded") => true,
             ("restore:failed", "execution_failure") => true,
             ("flaky", "check_flaky") => true,
+            ("meddled", "blocked_path_modified") => cause == "state_interference",
+            ("meddled", "objective_unverified") => cause == "leftover_processes",
             ("decide" | "objected", "objective_unverified") => {
                 let unverified = self.turn.green && !self.turn.clean || cause == "failures_cmd";
                 unverified || self.turn.violated.contains(reason)

@@ -79,7 +79,7 @@ pub(super) fn cheating(on_violation: OnViolation, start: u8) -> Menu {
     });
     Menu {
         turns,
-        looks: vec![Look::Honest, Look::Crash, Look::WritesSurface],
+        looks: vec![Look::Honest, Look::Crash, Look::WritesSurface, Look::TouchesState],
         interruptions: 2,
         meddling: vec![Edit::Cheat(SurfaceClass::Blocked), Edit::Fix(2)],
         ..menu(policy(2, bend), Tree::passing(start))
@@ -231,4 +231,3 @@ pub(super) fn indebted() -> Menu {
     menu.policy.thresholds.comprehension_every = 2;
     menu
 }
-

@@ -31,7 +31,7 @@ fn a_red_start_turns_green_once_the_agent_has_fixed_what_was_wrong() {
              halt success_condition_met check_passed"
         ),
     );
-    ends(&run, R::SuccessConditionMet, "check_passed", "at iteration 1");
+    ends(&run, R::SuccessConditionMet, "check_passed", "iteration 1");
 }
 
 #[test]
@@ -296,5 +296,5 @@ fn a_red_check_with_red_words_never_converges() {
             ..Script::default()
         },
     );
-    ends(&run, R::MaxIterationsReached, "stalled", "5 iterations are used");
+    ends(&run, R::MaxIterationsReached, "stalled", "5 iterations used");
 }

@@ -4,10 +4,11 @@ use engine::event::halt::HaltReason as R;
 use engine::event::measurement::SurfaceClass;
 use engine::event::policy::{OnViolation, Policy};
 use models::act::{Edit, End, Look, Turn, Walk};
+use models::drive::Run;
 use models::project::Tree;
-use models::script::Script;
+use models::script::{Script, halt};
 
-use super::{RED, ends, last_told, policy, project, run, told};
+use super::{RED, ends, go_on, last_told, policy, project, run, told};
 
 fn restoring(policy: &mut Policy) {
     policy.guards.on_violation = OnViolation::Restore;
@@ -252,6 +253,12 @@ fn the_guards_speak_once_more_after_the_confirming_run() {
             "left behind by the check",
         ),
         (
+            Look::TouchesState,
+            R::BlockedPathModified,
+            "state_interference",
+            "while the check ran",
+        ),
+        (
             Look::Stale,
             R::MetricIntegrityViolation,
             "artefact_consistency",
@@ -269,6 +276,38 @@ fn the_guards_speak_once_more_after_the_confirming_run() {
             ),
         );
         ends(&run, reason, guard, words);
+    }
+}
+
+#[test]
+fn a_check_that_writes_into_the_record_halts_in_the_baseline_and_later() {
+    for looks in [&[Look::TouchesState][..], &[Look::Honest, Look::TouchesState]] {
+        let run = run(policy(|_| {}), project(3), Script::edits(&[Edit::Fix(2)]).looks(looks));
+        ends(
+            &run,
+            R::BlockedPathModified,
+            "state_interference",
+            "while the check ran",
+        );
+    }
+}
+
+#[test]
+fn what_a_recheck_did_beside_measuring_halts_though_no_guard_follows_it() {
+    for (look, reason, guard) in [
+        (Look::TouchesState, R::BlockedPathModified, "state_interference"),
+        (Look::Survivor, R::ObjectiveUnverified, "leftover_processes"),
+    ] {
+        let script = Script::edits(&[Edit::Break(0)]).looks(&[Look::Honest, Look::Honest, look]);
+        let run = run(policy(|_| {}), project(3), script);
+        told(
+            &run,
+            &format!(
+                "{RED}
+                 1 context exec#1 ->0 walk:after_exec iteration#1 ->1 walk:after_check guards recheck#1 ->1
+                 halt {reason} {guard}"
+            ),
+        );
     }
 }
 
@@ -305,4 +344,40 @@ fn a_lost_workdir_halts_as_such() {
              halt workspace_invalid workdir_lost"
         ),
     );
+}
+
+#[test]
+fn what_cannot_be_put_back_halts_under_restore_too() {
+    let baseline = Script::default().looks(&[Look::ExitZero]);
+    let confirming = Script::edits(&[Edit::Fix(2)]).looks(&[Look::Honest, Look::Honest, Look::WritesSurface]);
+    let recorded = Script::edits(&[Edit::TouchState]);
+    let cases = [
+        ("the baseline", baseline, R::CheckInadequate, "artefact_consistency", 0),
+        (
+            "the confirming run",
+            confirming,
+            R::MetricIntegrityViolation,
+            "check_mutation",
+            1,
+        ),
+        ("the journal", recorded, R::BlockedPathModified, "state_interference", 1),
+    ];
+    for (what, script, reason, guard, iteration) in cases {
+        let run = run(policy(restoring), project(3), script);
+        ends(&run, reason, guard, "");
+        assert_eq!(halt(&run.journal).unwrap().iteration, iteration, "{what}");
+        let restored = run.journal.iter().filter(|event| event.name() == "restore_began");
+        assert_eq!(restored.count(), 0, "{what}");
+    }
+}
+
+#[test]
+fn what_somebody_else_changed_between_two_lives_halts_under_restore_too() {
+    let mut script = Script::edits(&[Edit::Fix(0)]).stop("checkpointed");
+    let mut run = Run::new(policy(restoring), project(0));
+    run.live(&mut script).unwrap();
+    run.world.tree.watched = 1;
+    go_on(&mut run, &mut script);
+    ends(&run, R::BlockedPathModified, "surface_drift", "since t0");
+    assert!(run.journal.iter().all(|event| event.name() != "restore_began"));
 }

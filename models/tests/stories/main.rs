@@ -9,6 +9,7 @@ mod endings;
 mod guards;
 mod lives;
 mod money;
+mod precedence;
 mod ratchet;
 mod revisits;
 

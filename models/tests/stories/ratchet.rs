@@ -28,7 +28,7 @@ fn a_regression_is_rechecked_put_back_and_told() {
     );
     assert_eq!(
         last_told(&run),
-        "Your last change was undone: it broke a test that had passed: a."
+        "Your last change was undone: it broke 1 test that had passed: a."
     );
     assert!(run.world.tree.really_green());
 }

@@ -88,3 +88,20 @@ fn a_test_directory_that_became_a_link_is_seen() {
         said.all()
     );
 }
+
+#[test]
+fn staging_committing_or_hiding_a_blocked_change_from_git_hides_it_from_nobody() {
+    let commit = "git -c user.name=T -c user.email=t@example.org commit -q";
+    for exec in [
+        "echo true > tests/all.sh; git add -A".to_owned(),
+        format!("echo true > tests/all.sh; {commit} -am done"),
+        format!("git rm -q --cached tests/all.sh; {commit} -m done; echo true > tests/all.sh"),
+        "git update-index --skip-worktree tests/all.sh; echo true > tests/all.sh".to_owned(),
+        "git update-index --assume-unchanged tests/all.sh; echo true > tests/all.sh".to_owned(),
+        format!("echo x > tests/more.sh; {commit} --allow-empty -m done"),
+    ] {
+        let project = Project::committed(&[("tests/all.sh", "exit 1\n")]);
+        let said = project.run(&exec, "sh tests/all.sh", &[]);
+        assert_eq!(missed(&exec, &said, BPM, "blocked_paths"), None, "{}", said.all());
+    }
+}

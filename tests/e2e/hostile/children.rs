@@ -183,3 +183,24 @@ fn no_kill_program_is_ever_called_and_bystanders_live() {
     );
     assert!(!sleeper.is_up());
 }
+
+#[test]
+fn a_command_over_the_artefact_that_hangs_or_leaves_something_is_ended_and_said() {
+    let (project, sleeper) = (Project::new(), Sleeper::new());
+    let args = ["run", "--check", "exit 1", "--exec", "true", "--once", "--failures-cmd"];
+    let hangs = [&args[..], &[sleeper.command(), "--command-timeout", "300ms"]].concat();
+    let answer = project.loopexec(&hangs);
+    assert_eq!(
+        (answer.exit, answer.text("failure_cause")),
+        (Some(13), "failures_cmd"),
+        "{answer:?}"
+    );
+    assert!(!sleeper.is_up());
+    let project = Project::new();
+    let leaves = format!("{} >/dev/null 2>&1 & echo open", sleeper.command());
+    let answer = project.loopexec(&[&args[..], &[&leaves]].concat());
+    assert_eq!(answer.exit, Some(12), "{answer:?}");
+    assert!(!sleeper.is_up());
+    let survivors = &project.events_named("check_ended")[0]["run"]["survivors"];
+    assert!(survivors.to_string().contains(sleeper.command()), "{survivors}");
+}

@@ -121,21 +121,98 @@ head -c 300000 /dev/zero | tr '\\0' x; echo \"late $API_TOKEN\"";
     let answer = project.loopexec(&args);
     assert_eq!(answer.exit, Some(12), "{answer:?}");
     for needle in [secret, "dG9rLTVmMmE5MWM3ZDNlO"] {
-        let found = Command::new("grep")
-            .args(["-rla", needle])
-            .arg(project.root.join(".loopexec"))
-            .output()
-            .unwrap();
-        assert!(
-            found.stdout.is_empty(),
-            "{needle} is in {}",
-            String::from_utf8_lossy(&found.stdout)
-        );
+        assert_eq!(files_with(&project, needle), "", "{needle}");
     }
     let run = executed(&project);
     assert!(run["stdout"]["masked"].as_u64().unwrap() >= 4, "{run}");
     assert_eq!(run["stderr"]["masked"], 1);
     project.verified();
+}
+
+#[test]
+fn a_collector_reads_what_was_printed_and_the_record_holds_none_of_its_secrets() {
+    // The mask would take away a part of the word that says how a test ended, and one of two members.
+    let secrets = ["ok 1 - login with ok", "pin-483920", "pin-555555"];
+    let tap = "echo 1..3; echo \"$SECRET_0\"; echo \"not ok 2 - $SECRET_1\"; echo \"ok 3 - $SECRET_2\"";
+    for (more, noise) in [
+        ("", ""),
+        (
+            "more than is kept inline",
+            "head -c 300000 /dev/zero | tr '\\0' '#'; echo; ",
+        ),
+    ] {
+        let mut project = Project::new();
+        for (number, secret) in secrets.iter().enumerate() {
+            project = project.with_env(&format!("SECRET_{number}"), secret);
+        }
+        project.script("check.sh", &format!("{noise}{tap}; exit 1"));
+        let args = [
+            "run",
+            "--check",
+            "./check.sh",
+            "--exec",
+            "true",
+            "--once",
+            "--collector",
+            "tap",
+        ];
+        let named = ["--secret", "SECRET_0", "--secret", "SECRET_1", "--secret", "SECRET_2"];
+        let answer = project.loopexec(&[&args[..], &named].concat());
+        assert_eq!(answer.exit, Some(12), "{more} {answer:?}");
+        let check = &project.events_named("check_ended")[0];
+        let mut members: Vec<(&str, &str)> = check["measurement"]["changes"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|change| (change["id"].as_str().unwrap(), change["status"].as_str().unwrap()))
+            .collect();
+        members.sort_unstable();
+        assert_eq!(
+            members,
+            [("***", "failed"), ("***#2", "passed"), ("login with ok", "passed")],
+            "{more} {check}"
+        );
+        for secret in secrets {
+            assert_eq!(files_with(&project, secret), "", "{more} {secret}");
+        }
+        project.verified();
+    }
+}
+
+#[test]
+fn commands_over_the_artefact_read_what_was_printed() {
+    let project = Project::new().with_env("PIN", "pin-483920");
+    let args = [
+        "run",
+        "--check",
+        "echo \"open $PIN\"; echo \"err $PIN\" >&2; exit 1",
+        "--exec",
+        "true",
+        "--once",
+    ];
+    let reads =
+        "test \"$(cat)\" = \"open $PIN\" && test \"$(cat $LOOPEXEC_CHECK_STDERR)\" = \"err $PIN\" && echo \"a-$PIN\"";
+    let named = ["--secret", "PIN", "--failures-cmd", reads, "--integrity-cmd", reads];
+    let answer = project.loopexec(&[&args[..], &named].concat());
+    assert_eq!(answer.exit, Some(12), "{answer:?}");
+    let check = &project.events_named("check_ended")[0]["measurement"];
+    assert_eq!(
+        (&check["changes"][0]["id"], &check["integrity"]["added"][0]),
+        (&"a-***".into(), &"a-***".into()),
+        "{check}"
+    );
+    assert_eq!(files_with(&project, "pin-483920"), "");
+}
+
+/// Files of the state directory in which this stands.
+fn files_with(project: &Project, needle: &str) -> String {
+    let mut grep = Command::new("grep");
+    let found = grep
+        .args(["-rlaF", needle])
+        .arg(project.root.join(".loopexec"))
+        .output()
+        .unwrap();
+    String::from_utf8(found.stdout).unwrap()
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::fs;
 
 use super::worked;
+use crate::support::cli::fifo;
 use crate::support::{Answer, Project, Sleeper, wait_until};
 
 /// The halt is about this file, and nothing turned green.
@@ -80,18 +81,56 @@ fn a_removed_state_directory_is_named_and_the_record_survives() {
 }
 
 #[test]
-fn a_check_that_removes_the_state_directory_lets_no_second_run_in() {
+fn a_check_that_removes_or_edits_the_record_is_named_and_the_record_survives() {
+    for (check, file) in [
+        ("rm -rf .loopexec; exit 1", ".loopexec/"),
+        ("rm -rf .loopexec/runs; exit 1", ".loopexec/runs/"),
+        ("rm -rf .loopexec/runs/*/journal; exit 1", "/journal"),
+        ("echo x >> $(ls .loopexec/runs/*/receipt.jsonl)", "receipt.jsonl"),
+        ("rm .loopexec/LOCK; exit 1", "LOCK"),
+    ] {
+        let project = Project::new();
+        let answer = project.loopexec(&["run", "--check", check, "--exec", "touch $OUT/worked"]);
+        assert_caught(&answer, file);
+        assert!(!project.outside.join("worked").exists(), "{check}");
+        assert_eq!(project.events_named("halted").len(), 1);
+        project.verified();
+    }
+}
+
+#[test]
+fn commands_over_the_artefact_are_watched_like_the_check() {
+    let touch = "echo x >> $(ls .loopexec/runs/*/receipt.jsonl); echo a";
+    for command in ["--failures-cmd", "--integrity-cmd"] {
+        let project = Project::new();
+        let answer = worked(&project, "true", &[command, touch]);
+        assert_caught(&answer, "receipt.jsonl");
+    }
+}
+
+#[test]
+fn a_confirming_run_that_edits_the_record_converges_nothing() {
+    let project = Project::new();
+    // Red before the work, green after it, and meddling when it runs for the third time.
+    project.script(
+        "check.sh",
+        "echo >> $OUT/runs; test $(wc -l < $OUT/runs) -lt 3 || rm .loopexec/LOCK; test -e made",
+    );
+    let answer = project.loopexec(&["run", "--check", "./check.sh", "--exec", "touch made"]);
+    assert_caught(&answer, "LOCK");
+    assert_eq!(project.events_named("guards_judged").len(), 3);
+    project.verified();
+}
+
+#[test]
+fn a_record_that_was_put_back_lets_no_second_run_in() {
     let (project, sleeper) = (Project::new(), Sleeper::new());
     project.script("check.sh", "rm -rf .loopexec; exit 1");
     project.script("work.sh", &format!("touch $OUT/up; {}", sleeper.command()));
-    let running = project.start(&["run", "--check", "./check.sh", "--exec", "./work.sh"]);
+    let args = ["run", "--check", "./check.sh", "--exec", "./work.sh"];
+    let running = project.start(&[&args[..], &["--guard-off", "state_interference"]].concat());
     project.wait_told("up");
-    let second = project.loopexec(&["run", "--check", "true"]);
-    assert_eq!(
-        (second.exit, second.text("failure_cause")),
-        (Some(30), "locked"),
-        "{second:?}"
-    );
+    assert_refused(&project);
     running.signal(rustix::process::Signal::INT);
     let answer = running.end();
     assert_eq!(answer.exit, Some(130), "{answer:?}");
@@ -100,6 +139,41 @@ fn a_check_that_removes_the_state_directory_lets_no_second_run_in() {
         "{answer:?}"
     );
     project.verified();
+}
+
+#[test]
+fn a_lock_that_the_work_takes_away_still_turns_a_second_run_away() {
+    for take_away in [
+        "rm .loopexec/LOCK",
+        "rm .loopexec/LOCK; : > .loopexec/LOCK",
+        "cp .loopexec/LOCK l; mv l .loopexec/LOCK",
+    ] {
+        let project = Project::new();
+        fifo(&project.outside.join("gate"));
+        project.script("work.sh", &format!("{take_away}; touch $OUT/up; read go < $OUT/gate"));
+        let running = project.start(&["run", "--check", "exit 1", "--exec", "./work.sh"]);
+        project.wait_told("up");
+        let refused = assert_refused(&project);
+        let run_id = project.run_dir().file_name().unwrap().to_str().unwrap().to_owned();
+        let usual = format!("run {run_id} (process {}) is at work in this workdir", running.pid());
+        assert!(refused.errors().contains(&usual), "{refused:?}");
+        fs::write(project.outside.join("gate"), "go\n").unwrap();
+        assert_caught(&running.end(), "LOCK");
+        project.verified();
+    }
+}
+
+/// A second run of this workdir is turned away, and leaves nothing.
+fn assert_refused(project: &Project) -> Answer {
+    let runs = || fs::read_dir(project.root.join(".loopexec/runs")).unwrap().count();
+    let before = runs();
+    let second = project.loopexec(&["run", "--check", "true"]);
+    assert_eq!(
+        (second.exit, second.text("failure_cause"), runs()),
+        (Some(30), "locked", before),
+        "{second:?}"
+    );
+    second
 }
 
 #[test]
@@ -117,14 +191,6 @@ fn a_replaced_journal_directory_is_named() {
     let swap = "cd .loopexec/runs/* && mv journal elsewhere && cp -r elsewhere journal && rm -rf elsewhere";
     let answer = worked(&project, swap, &[]);
     assert_eq!(answer.exit, Some(13), "{answer:?}");
-}
-
-#[test]
-fn a_lock_taken_away_lets_nobody_else_in_unnoticed() {
-    let project = Project::new();
-    let answer = worked(&project, "rm .loopexec/LOCK", &[]);
-    assert_caught(&answer, "LOCK");
-    project.verified();
 }
 
 #[test]
@@ -188,4 +254,25 @@ fn the_key_is_never_in_the_environment_of_a_command() {
     assert!(fs::metadata(&key).is_ok());
     assert!(!project.told("env").contains("signing"), "{}", project.told("env"));
     assert_eq!(project.verified()["signature"]["state"], "verified");
+}
+
+#[test]
+fn a_touched_journal_halts_although_the_contract_puts_violations_back() {
+    for forge in [
+        "printf PASSED | dd of=$(ls .loopexec/runs/*/journal/*.seg) bs=1 seek=4500 conv=notrunc",
+        "rm -rf .loopexec",
+    ] {
+        let project = Project::new();
+        let answer = worked(&project, forge, &["--on-violation", "restore:3"]);
+        assert_caught(&answer, ".loopexec");
+        assert_eq!(answer.json["iteration"], 1, "{forge}: {answer:?}");
+    }
+    // What can be written anew from the journal is told and left at that.
+    let project = Project::new();
+    let answer = worked(
+        &project,
+        "echo >> $(ls .loopexec/runs/*/receipt.jsonl)",
+        &["--on-violation", "restore:3"],
+    );
+    assert_eq!(answer.text("halt_reason"), "max_iterations_reached", "{answer:?}");
 }

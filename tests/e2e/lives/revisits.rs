@@ -134,6 +134,9 @@ esac",
         "tap",
         "--exec",
         "./work.sh",
+        // It would see what the check takes away.
+        "--guard-off",
+        "state_interference",
     ];
     let halted = project.loopexec(&args);
     assert_eq!(

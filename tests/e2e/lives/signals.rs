@@ -158,3 +158,38 @@ fn an_interrupt_deletes_no_work() {
     assert_eq!(project.read("new.txt"), "untracked\n");
     assert_eq!(project.read("agent.txt"), "half\n");
 }
+
+#[test]
+fn a_stop_while_a_command_reads_the_artefact_leaves_no_verdict_behind() {
+    let (project, sleeper) = (Project::new(), Sleeper::new());
+    // Waits the first time it is asked after the baseline, and answers every other time.
+    project.script(
+        "failures.sh",
+        &format!(
+            "echo >> $OUT/asked; test $(wc -l < $OUT/asked) -ne 2 || {}; test -e done || echo open",
+            sleeper.command()
+        ),
+    );
+    let args = [
+        "run",
+        "--check",
+        "test -e done",
+        "--exec",
+        "touch done",
+        "--failures-cmd",
+        "./failures.sh",
+    ];
+    let running = project.start(&args);
+    wait_until("the failures are asked for", || sleeper.is_up());
+    running.signal(Signal::INT);
+    let answer = running.end();
+    assert_eq!(
+        (answer.exit, answer.text("status")),
+        (Some(130), "interrupted"),
+        "{answer:?}"
+    );
+    assert!(!sleeper.is_up());
+    let resumed = project.loopexec(&["resume"]);
+    assert_eq!(resumed.exit, Some(10), "{resumed:?}");
+    project.verified();
+}

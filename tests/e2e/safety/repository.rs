@@ -204,3 +204,31 @@ fn nothing_that_the_repository_configures_is_run() {
 fn marker(project: &Project) -> std::path::PathBuf {
     Path::new(&project.outside).join("spied")
 }
+
+#[test]
+fn the_report_names_the_commit_that_head_was_at_when_each_check_ran() {
+    let project = Project::git(&[("a.txt", "0\n")]);
+    // The second turn commits nothing: its check judges a tree that no commit has.
+    let work = "echo $LOOPEXEC_ITERATION > a.txt; test $LOOPEXEC_ITERATION = 2 || git commit -qam turn";
+    let check = "git rev-parse HEAD >> \"$OUT/heads\"; false";
+    let bounds = [
+        "--max-iterations",
+        "3",
+        "--no-progress-k",
+        "off",
+        "--same-failure-r",
+        "off",
+    ];
+    let run = ["run", "--exec", work, "--check", check];
+    let answer = project.loopexec(&[&run[..], &bounds].concat());
+    assert_eq!(answer.exit, Some(12), "{answer:?}");
+    let heads: Vec<String> = project.told("heads").lines().map(str::to_owned).collect();
+    let report = project.loopexec(&["report"]);
+    let rows = report.json["report"]["timeline"].as_array().unwrap();
+    let named: Vec<&str> = rows.iter().map(|row| row["commit"].as_str().unwrap()).collect();
+    assert_eq!(named, heads, "one row a check, the baseline first");
+    assert_eq!(named[1], named[2]);
+    assert!(named[0] != named[1] && named[2] != named[3], "{named:?}");
+    let trees: Vec<_> = rows.iter().map(|row| &row["tree"]).collect();
+    assert_ne!(trees[1], trees[2], "the tree that was judged is told beside the commit");
+}

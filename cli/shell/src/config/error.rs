@@ -110,6 +110,10 @@ pub enum Fault {
     Unpinned {
         missing: Vec<&'static str>,
     },
+    /// `pins = "required"`, and these context files cannot be read.
+    UnreadContext {
+        files: Vec<String>,
+    },
     BudgetWithoutMetering,
     NoBash,
 }
@@ -237,6 +241,11 @@ impl fmt::Display for Fault {
                 f,
                 "pins are required, and these are not declared: {}; declare them (\"n/a\" is a declaration), or set pins to optional",
                 missing.join(", ")
+            ),
+            Self::UnreadContext { files } => write!(
+                f,
+                "pins are required, and these context files cannot be read as regular files: {}; mend their paths, or set pins to optional",
+                files.iter().map(|file| quoted(file)).collect::<Vec<_>>().join(", ")
             ),
             Self::BudgetWithoutMetering => f.write_str(
                 "a budget is set, but nothing measures what is spent; add --metering observed or --metering strict, or drop the budget",

@@ -76,8 +76,8 @@ pub fn resolve_without_check(inputs: &Inputs<'_>) -> Result<Resolved, ConfigErro
     ];
     let mut resolved = apply(&layers)?;
     check_names(&layers, inputs.known)?;
-    check_whole(&resolved.policy, inputs.env)?;
     pins::digest_all(inputs.workdir, &mut resolved.policy.pins.context_files);
+    check_whole(&resolved.policy, inputs.env)?;
     Ok(resolved)
 }
 
@@ -162,6 +162,11 @@ fn check_whole(policy: &Policy, env: &[(OsString, OsString)]) -> Result<(), Conf
         let missing = unpinned(policy);
         if !missing.is_empty() {
             return fail(Fault::Unpinned { missing });
+        }
+        let unread = policy.pins.context_files.iter().filter(|file| file.digest.is_none());
+        let files: Vec<_> = unread.map(|file| file.path.text()).collect();
+        if !files.is_empty() {
+            return fail(Fault::UnreadContext { files });
         }
     }
     let pipefail = table::find("loop.pipefail").is_some_and(|row| (row.show)(policy) == "true");

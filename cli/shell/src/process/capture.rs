@@ -2,16 +2,18 @@
 //!
 //! ```text
 //!   raw ──> count, hash ──> mask ──┬─> whole            while it is small
-//!                                  └─> head, tail, file  from then on
+//!    │                             └─> head, tail, file  from then on
+//!    └─> the same once more, when a reader asked for it; thrown away unless something was masked
 //! ```
 //!
 //! The memory held is the sum of the bounds and the longest secret, whatever the size of the stream.
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use super::command::CaptureSpec;
 use super::mask::Mask;
-use super::outcome::Captured;
+use super::outcome::{Captured, Unmasked};
 use super::spill::Spill;
 
 /// Which of the two.
@@ -21,6 +23,15 @@ pub(super) enum Stream {
     Stderr,
 }
 
+impl Stream {
+    fn suffix(self) -> &'static str {
+        match self {
+            Self::Stdout => "stdout",
+            Self::Stderr => "stderr",
+        }
+    }
+}
+
 pub(super) struct Capture {
     hasher: blake3::Hasher,
     bytes: u64,
@@ -28,16 +39,27 @@ pub(super) struct Capture {
     /// Reused for the masked form of each piece.
     clean: Vec<u8>,
     kept: Kept,
+    raw: Option<Kept>,
 }
 
 impl Capture {
     pub(super) fn new(spec: &CaptureSpec, stream: Stream, redact: &[Vec<u8>]) -> Self {
+        let mask = Mask::new(redact);
+        let raw = (spec.unmasked && !mask.is_idle()).then(|| {
+            let whole = CaptureSpec {
+                head_bytes: 0,
+                tail_bytes: 0,
+                ..spec.clone()
+            };
+            Kept::new(&whole, &format!("{}{UNMASKED}", stream.suffix()))
+        });
         Self {
             hasher: blake3::Hasher::new(),
             bytes: 0,
-            mask: Mask::new(redact),
+            mask,
             clean: Vec::new(),
-            kept: Kept::new(spec, stream),
+            kept: Kept::new(spec, stream.suffix()),
+            raw,
         }
     }
 
@@ -51,6 +73,9 @@ impl Capture {
         self.hasher.update(piece);
         if self.mask.is_idle() {
             return self.kept.push(piece);
+        }
+        if let Some(raw) = &mut self.raw {
+            raw.push(piece);
         }
         self.clean.clear();
         self.mask.feed(piece, &mut self.clean);
@@ -69,11 +94,24 @@ impl Capture {
             ..Captured::nothing()
         };
         self.kept.finish(&mut captured);
+        captured.unmasked = self.raw.and_then(|raw| raw.unmasked(captured.redacted > 0));
         captured
     }
 }
 
-/// What is kept of the masked stream.
+/// Ends the names of files with a stream as it was printed.
+const UNMASKED: &str = ".unmasked";
+
+/// Removes what a life that was killed did not.
+pub(crate) fn remove_unmasked(directory: &Path) {
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        if entry.file_name().as_encoded_bytes().ends_with(UNMASKED.as_bytes()) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// What is kept of a stream.
 struct Kept {
     inline_max: usize,
     head_max: usize,
@@ -85,11 +123,7 @@ struct Kept {
 }
 
 impl Kept {
-    fn new(spec: &CaptureSpec, stream: Stream) -> Self {
-        let suffix = match stream {
-            Stream::Stdout => "stdout",
-            Stream::Stderr => "stderr",
-        };
+    fn new(spec: &CaptureSpec, suffix: &str) -> Self {
         let file = spec.spill_dir.as_ref().map(|directory| {
             (
                 directory.join(format!("{}.{suffix}", spec.spill_stem)),
@@ -146,6 +180,28 @@ impl Kept {
             captured.spilled = spilled.path;
             captured.spill_problem = spilled.problem;
         }
+    }
+
+    /// The same as a stream to be read once; nothing, and no file, when it is not wanted.
+    fn unmasked(self, wanted: bool) -> Option<Unmasked> {
+        let Some(spill) = self.overflow else {
+            return wanted.then_some(Unmasked {
+                inline: Some(self.start),
+                file: None,
+                truncated: false,
+            });
+        };
+        let spilled = spill.map(Spill::finish_unsynced);
+        let file = spilled.as_ref().and_then(|spilled| spilled.path.clone());
+        if !wanted {
+            file.map(fs::remove_file);
+            return None;
+        }
+        Some(Unmasked {
+            inline: None,
+            file,
+            truncated: !spilled.is_some_and(|spilled| spilled.complete),
+        })
     }
 }
 
@@ -238,7 +294,7 @@ mod tests {
         assert_eq!((seen.head.as_slice(), seen.tail.as_slice()), (&b"12"[..], &b"789"[..]));
         let path = seen.spilled.unwrap();
         assert_eq!(path, room.path().join("7-check.stdout"));
-        assert_eq!(std::fs::read(path).unwrap(), b"123456789");
+        assert_eq!(fs::read(path).unwrap(), b"123456789");
     }
 
     #[test]
@@ -251,7 +307,7 @@ mod tests {
         };
         let seen = captured(&spec, &[], &[b"123", b"456", b"789"]);
         assert!(seen.truncated);
-        assert_eq!(std::fs::read(seen.spilled.unwrap()).unwrap(), b"12345");
+        assert_eq!(fs::read(seen.spilled.unwrap()).unwrap(), b"12345");
         assert_eq!(seen.digest, *blake3::hash(b"123456789").as_bytes());
     }
 
@@ -270,7 +326,7 @@ mod tests {
     fn a_link_in_place_of_the_spill_file_is_not_followed() {
         let room = tempfile::tempdir().unwrap();
         let victim = room.path().join("victim");
-        std::fs::write(&victim, "precious").unwrap();
+        fs::write(&victim, "precious").unwrap();
         std::os::unix::fs::symlink(&victim, room.path().join("x.stdout")).unwrap();
         let spec = CaptureSpec {
             spill_dir: Some(room.path().to_owned()),
@@ -278,7 +334,7 @@ mod tests {
             ..spec(2, 1, 1)
         };
         captured(&spec, &[], &[b"123456789"]);
-        assert_eq!(std::fs::read(victim).unwrap(), b"precious");
+        assert_eq!(fs::read(victim).unwrap(), b"precious");
     }
 
     #[test]
@@ -290,10 +346,33 @@ mod tests {
         };
         let seen = captured(&spec, &[b"hunter2".to_vec()], &[b"a hun", b"ter2 b hunter", b"2"]);
         assert_eq!((seen.redacted, seen.bytes), (2, 19));
-        for kept in [seen.head, seen.tail, std::fs::read(seen.spilled.unwrap()).unwrap()] {
+        for kept in [seen.head, seen.tail, fs::read(seen.spilled.unwrap()).unwrap()] {
             assert_eq!(kept, b"a *** b ***");
         }
         assert_eq!(seen.digest, *blake3::hash(b"a hunter2 b hunter2").as_bytes());
+    }
+
+    #[test]
+    fn a_stream_with_a_secret_is_handed_over_as_printed_and_one_without_only_once() {
+        let room = tempfile::tempdir().unwrap();
+        let spec = CaptureSpec {
+            spill_dir: Some(room.path().to_owned()),
+            spill_stem: "c".to_owned(),
+            unmasked: true,
+            ..spec(12, 2, 2)
+        };
+        let secrets = [b"hunter2".to_vec()];
+        let small = captured(&spec, &secrets, &[b"hun", b"ter2"]).unmasked.unwrap();
+        assert_eq!((small.inline.as_deref(), small.file), (Some(&b"hunter2"[..]), None));
+        let large = captured(&spec, &secrets, &[b"hunter2 ", b"hunter2"]).unmasked.unwrap();
+        let file = large.file.unwrap();
+        assert_eq!(fs::read(&file).unwrap(), b"hunter2 hunter2");
+        assert!(!large.truncated);
+        let plain = captured(&spec, &secrets, &[b"nothing to hide at all"]);
+        assert!(plain.unmasked.is_none() && !file.exists());
+        captured(&spec, &secrets, &[b"hunter2 ", b"hunter2"]);
+        remove_unmasked(room.path());
+        assert!(!file.exists());
     }
 
     proptest! {

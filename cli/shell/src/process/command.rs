@@ -60,6 +60,8 @@ pub struct CaptureSpec {
     pub spill_max_bytes: u64,
     /// End the command when one of its streams exceeds this.
     pub stop_after_bytes: Option<u64>,
+    /// Hand a stream in which something was masked over a second time, as it was printed, for whoever reads reports.
+    pub unmasked: bool,
 }
 
 impl Default for CaptureSpec {
@@ -72,6 +74,7 @@ impl Default for CaptureSpec {
             spill_stem: String::new(),
             spill_max_bytes: 64 * 1024 * 1024,
             stop_after_bytes: None,
+            unmasked: false,
         }
     }
 }

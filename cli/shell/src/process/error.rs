@@ -1,5 +1,6 @@
 //! What goes wrong with the machinery itself. That a command fails is no error but its [`Outcome`](super::Outcome).
 
+use engine::words::counted;
 use std::error::Error;
 use std::fmt;
 use std::path::PathBuf;
@@ -68,8 +69,8 @@ impl fmt::Display for SupervisorLost {
         if alive.is_empty() {
             write!(
                 f,
-                "the {} processes it left were ended, the output of the command is lost",
-                self.survivors.len()
+                "{} it left ended with it, the output of the command is lost",
+                counted(self.survivors.len() as u64, "process")
             )
         } else {
             write!(

@@ -107,7 +107,7 @@ impl Mask {
 }
 
 /// The same for a text that is at hand as a whole.
-pub(super) fn masked(secrets: &[Vec<u8>], text: &[u8]) -> Vec<u8> {
+pub(crate) fn masked(secrets: &[Vec<u8>], text: &[u8]) -> Vec<u8> {
     let mut mask = Mask::new(secrets);
     let mut out = Vec::new();
     mask.feed(text, &mut out);

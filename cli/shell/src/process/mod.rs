@@ -45,9 +45,11 @@ mod table;
 mod which;
 mod wish;
 
+pub(crate) use capture::remove_unmasked;
 pub use command::{Cancel, CaptureSpec, CommandSpec, Deadlines, Input};
 pub use error::{ProcessError, SupervisorLost};
-pub use outcome::{Captured, CommandRun, Outcome, StopCause, Survivor};
+pub(crate) use mask::masked;
+pub use outcome::{Captured, CommandRun, Outcome, StopCause, Survivor, Unmasked};
 pub use signals::{Signal, Signals};
 pub use supervise::supervise;
 pub use supervisor::{Supervisor, SupervisorOptions};

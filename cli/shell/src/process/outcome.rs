@@ -105,6 +105,20 @@ pub struct Captured {
     pub redacted: u64,
     /// Why the file ends early, when writing it failed.
     pub spill_problem: Option<String>,
+    /// The stream as it was printed, when it was asked for and something was masked. Whoever takes it removes it.
+    pub unmasked: Option<Unmasked>,
+}
+
+/// A stream with its secrets: to be read and forgotten.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unmasked {
+    /// All of it, when small.
+    #[serde(with = "hex::option")]
+    pub inline: Option<Vec<u8>>,
+    /// The private file with all of it, or with its beginning when `truncated`.
+    #[serde(with = "hex::option")]
+    pub file: Option<PathBuf>,
+    pub truncated: bool,
 }
 
 impl Captured {
@@ -121,6 +135,7 @@ impl Captured {
             truncated: false,
             redacted: 0,
             spill_problem: None,
+            unmasked: None,
         }
     }
 

@@ -61,20 +61,20 @@ impl Spill {
 
     /// Returns once the file and its name are on stable storage.
     pub(super) fn finish(mut self) -> Spilled {
-        let Some(file) = self.file.take() else {
-            return Spilled {
-                path: None,
-                complete: false,
-                problem: self.problem,
-            };
-        };
-        let synced = file.sync_all().and_then(|()| sync_directory(&self.path));
-        if let Err(error) = synced {
-            self.problem.get_or_insert_with(|| sentence("sync", &self.path, &error));
-            self.complete = false;
+        if let Some(file) = &self.file {
+            let synced = file.sync_all().and_then(|()| sync_directory(&self.path));
+            if let Err(error) = synced {
+                self.problem.get_or_insert_with(|| sentence("sync", &self.path, &error));
+                self.complete = false;
+            }
         }
+        self.finish_unsynced()
+    }
+
+    /// For a file that is read at once and removed.
+    pub(super) fn finish_unsynced(self) -> Spilled {
         Spilled {
-            path: Some(self.path),
+            path: self.file.map(|_| self.path),
             complete: self.complete,
             problem: self.problem,
         }

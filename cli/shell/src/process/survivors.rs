@@ -30,7 +30,7 @@ pub(super) struct Sweep<'a> {
     pub(super) limit: Duration,
     /// Those the stop of the command has killed already: reported only when they do not end.
     pub(super) struck: &'a BTreeSet<Identity>,
-    /// Those earlier sweeps could not end: reported then, not waited for again.
+    /// Those earlier sweeps could not end: reported again as long as they are there, and not waited for again.
     pub(super) stuck: &'a mut BTreeSet<Identity>,
 }
 
@@ -49,10 +49,8 @@ impl Sweep<'_> {
                     named.entry(id).or_insert_with(|| self.name(id));
                 }
             }
-            if !self.stuck.is_empty() && fresh.clone().count() == 0 && !living.is_empty() {
-                break;
-            }
-            if overdue {
+            let only_stuck = fresh.clone().count() == 0 && !living.is_empty();
+            if overdue || only_stuck {
                 self.give_up(&living, &mut named);
                 break;
             }
@@ -75,10 +73,8 @@ impl Sweep<'_> {
     }
 
     fn give_up(self, living: &[Process], named: &mut BTreeMap<Identity, Survivor>) {
-        for process in living.iter().filter(|process| !self.stuck.contains(&process.id)) {
-            if let Some(survivor) = named.get_mut(&process.id) {
-                survivor.ended = false;
-            }
+        for id in living.iter().map(|process| process.id) {
+            named.entry(id).or_insert_with(|| self.name(id)).ended = false;
         }
         self.stuck.extend(living.iter().map(|process| process.id));
         if living.is_empty() {
@@ -99,19 +95,28 @@ impl Sweep<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
 
-    /// Processes that do not exist, so that no signal reaches anyone.
-    struct Immortals(Vec<Process>);
+    /// Processes in uninterruptible sleep, as far as a sweep can tell. They do not exist, so that no signal reaches
+    /// anyone.
+    struct Immortals {
+        immortal: Vec<Process>,
+        looks: Cell<u32>,
+    }
 
     impl Household for Immortals {
         fn reap(&mut self) -> bool {
-            self.0.is_empty()
+            self.immortal.is_empty()
         }
         fn living(&self) -> Vec<Process> {
-            self.0.clone()
+            self.looks.set(self.looks.get() + 1);
+            self.immortal.clone()
         }
-        fn pause(&mut self, _: Duration) {}
+        fn pause(&mut self, at_most: Duration) {
+            std::thread::sleep(at_most);
+        }
     }
 
     fn immortal() -> Process {
@@ -125,28 +130,53 @@ mod tests {
         }
     }
 
-    fn sweep(house: &mut Immortals, stuck: &mut BTreeSet<Identity>) -> Vec<Survivor> {
+    fn sweep(house: &mut Immortals, struck: &[Process], stuck: &mut BTreeSet<Identity>) -> Vec<bool> {
         let limit = Duration::from_millis(20);
-        Sweep {
+        let struck = struck.iter().map(|process| process.id).collect();
+        let sweep = Sweep {
             redact: &[],
             limit,
-            struck: &BTreeSet::new(),
+            struck: &struck,
             stuck,
-        }
-        .end_all(house)
+        };
+        sweep
+            .end_all(house)
+            .into_iter()
+            .map(|survivor| survivor.ended)
+            .collect()
     }
 
     #[test]
-    fn one_that_does_not_end_is_reported_once_and_never_waited_for_again() {
+    fn one_that_no_signal_ends_is_named_after_the_limit_and_never_waited_for_again() {
         let mut stuck = BTreeSet::new();
-        let mut house = Immortals(vec![immortal()]);
-        let first = sweep(&mut house, &mut stuck);
-        assert_eq!(first.iter().map(|survivor| survivor.ended).collect::<Vec<_>>(), [false]);
-        assert_eq!(sweep(&mut house, &mut stuck), []);
+        let mut house = Immortals {
+            immortal: vec![immortal()],
+            looks: Cell::new(0),
+        };
+        assert_eq!(sweep(&mut house, &[], &mut stuck), [false]);
+        assert!(house.looks.get() > 1, "it was given the time that there is");
+        house.looks.set(0);
+        assert_eq!(sweep(&mut house, &[], &mut stuck), [false], "it still may write");
+        assert_eq!(house.looks.get(), 1);
+    }
+
+    #[test]
+    fn one_that_the_stop_had_killed_in_vain_is_named_too() {
+        let mut house = Immortals {
+            immortal: vec![immortal()],
+            looks: Cell::new(0),
+        };
+        let struck = house.immortal.clone();
+        assert_eq!(sweep(&mut house, &struck, &mut BTreeSet::new()), [false]);
     }
 
     #[test]
     fn an_empty_house_needs_no_look_at_the_table() {
-        assert_eq!(sweep(&mut Immortals(Vec::new()), &mut BTreeSet::new()), []);
+        let mut house = Immortals {
+            immortal: Vec::new(),
+            looks: Cell::new(0),
+        };
+        assert_eq!(sweep(&mut house, &[], &mut BTreeSet::new()), [false; 0]);
+        assert_eq!(house.looks.get(), 0);
     }
 }

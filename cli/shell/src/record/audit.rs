@@ -2,10 +2,10 @@
 //! event, the receipt, the acknowledgements.
 
 use std::fs;
-use std::io;
+use std::io::{self, BufRead as _};
 use std::path::{Path, PathBuf};
 
-use engine::State;
+use engine::Rederivation;
 use engine::event::Event;
 use engine::event::id::Digest;
 use engine::event::iteration::TreePurpose;
@@ -15,11 +15,10 @@ use super::{RecordError, ack};
 use crate::foreign;
 use crate::paths::RunDir;
 
-/// Folds events one after the other and keeps them for the second look.
+/// Folds events one after the other and derives every recorded decision again on the way. Keeps none of them.
 #[derive(Debug, Default)]
 struct Legal {
-    state: Option<State>,
-    events: Vec<Event>,
+    journal: Rederivation,
     /// Another engine made some of the decisions.
     other_engine: Option<String>,
     /// An acknowledgement is among the events.
@@ -28,13 +27,8 @@ struct Legal {
 
 impl Legal {
     /// Takes the next event, or says why it cannot be the next.
-    fn judge(&mut self, seq: u64, event: &Event) -> Result<(), String> {
-        let after = match self.state.take() {
-            None if seq == 0 => State::first(event),
-            None => return Err("an event before it was not lawful".to_owned()),
-            Some(state) => state.apply(event),
-        };
-        self.state = Some(after.map_err(|illegal| illegal.to_string())?);
+    fn judge(&mut self, event: &Event) -> Result<(), String> {
+        self.journal.take(event).map_err(|illegal| illegal.to_string())?;
         let engine = match event {
             Event::RunOpened(opened) => Some(&opened.engine),
             Event::Resumed(resumed) => Some(&resumed.engine),
@@ -43,19 +37,14 @@ impl Legal {
         let other = engine.filter(|engine| *engine != engine::VERSION);
         self.other_engine = self.other_engine.take().or_else(|| other.cloned());
         self.acked |= matches!(event, Event::Acked(_));
-        self.events.push(event.clone());
         Ok(())
     }
 
-    /// Derives every recorded decision again from the facts before it.
-    fn decisions(&self) -> Decisions {
-        if let Some(version) = &self.other_engine {
-            return Decisions::OtherEngine(version.clone());
-        }
-        match engine::rederive(&self.events) {
-            Ok(_) => Decisions::Hold,
-            Err(_) if self.events.is_empty() => Decisions::Hold,
-            Err(divergence) => Decisions::Differ(divergence.to_string()),
+    fn decisions(self) -> Decisions {
+        match (self.other_engine, self.journal.differs()) {
+            (Some(version), _) => Decisions::OtherEngine(version),
+            (None, None) => Decisions::Hold,
+            (None, Some(divergence)) => Decisions::Differ(divergence.to_string()),
         }
     }
 }
@@ -176,10 +165,12 @@ impl Audit {
 /// It could not be examined. What is wrong with it is in the outcome.
 pub fn audit(run: &RunDir, options: &VerifyOptions, live: bool) -> Result<Audit, RecordError> {
     let mut legal = Legal::default();
-    let mut blobs = Vec::new();
-    let mut judge = |seq: u64, event: &Event| {
-        blobs_of(event, &mut blobs);
-        legal.judge(seq, event)
+    let mut bad_blobs = Vec::new();
+    let mut judge = |_, event: &Event| {
+        let mut named = Vec::new();
+        blobs_of(event, &mut named);
+        bad_blobs.extend(named.iter().filter_map(|digest| bad_blob(run, digest)));
+        legal.judge(event)
     };
     let verdict = Journal::verify(&run.journal(), options, Some(&mut judge))?;
     let (acks, bad_acks) = if legal.acked && verdict.is_intact() {
@@ -197,7 +188,7 @@ pub fn audit(run: &RunDir, options: &VerifyOptions, live: bool) -> Result<Audit,
         signature: signature_state(&verdict, options),
         acks,
         bad_acks,
-        bad_blobs: bad_blobs(run, &blobs),
+        bad_blobs,
         unsigned_events: verdict.head.size
             - verdict
                 .last_checkpoint
@@ -209,15 +200,15 @@ pub fn audit(run: &RunDir, options: &VerifyOptions, live: bool) -> Result<Audit,
 
 fn receipt_state(run: &RunDir) -> Result<ReceiptState, RecordError> {
     let path = run.receipt();
-    let Ok(bytes) = foreign::read(&path, u64::MAX) else {
+    if foreign::open(&path).is_err() {
         return Ok(ReceiptState::Missing);
-    };
+    }
     let reader = Journal::open_read(&run.journal())?;
     let Err(error) = journal::receipt::check(&reader, &path) else {
         return Ok(ReceiptState::Matches);
     };
     let why = format!("{}: {error}", path.display());
-    let whole_lines = bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
+    let whole_lines = whole_lines(&path).unwrap_or(0);
     Ok(match error {
         // Every whole line before it was compared and is right.
         journal::Error::Receipt { line, .. } if line == whole_lines + 1 && line <= reader.head()?.size => {
@@ -225,6 +216,20 @@ fn receipt_state(run: &RunDir) -> Result<ReceiptState, RecordError> {
         }
         _ => ReceiptState::Differs(why),
     })
+}
+
+fn whole_lines(path: &Path) -> io::Result<u64> {
+    let mut file = io::BufReader::new(fs::File::open(path)?);
+    let mut lines = 0;
+    loop {
+        let piece = file.fill_buf()?;
+        if piece.is_empty() {
+            return Ok(lines);
+        }
+        lines += piece.iter().filter(|byte| **byte == b'\n').count() as u64;
+        let length = piece.len();
+        file.consume(length);
+    }
 }
 
 fn signature_state(verdict: &Verdict, options: &VerifyOptions) -> SignatureState {
@@ -275,19 +280,12 @@ pub(super) fn blob_path(run: &RunDir, digest: &Digest) -> PathBuf {
     run.blobs().join(digest.hex())
 }
 
-fn bad_blobs(run: &RunDir, named: &[Digest]) -> Vec<String> {
-    let mut bad = Vec::new();
-    for digest in named {
-        let path = blob_path(run, digest);
-        match digest_of(&path) {
-            Err(error) => bad.push(format!("the blob {} cannot be read: {error}", path.display())),
-            Ok(found) if found != *digest => {
-                bad.push(format!("the blob {} was changed", path.display()));
-            }
-            Ok(_) => {}
-        }
+fn bad_blob(run: &RunDir, named: &Digest) -> Option<String> {
+    let path = blob_path(run, named);
+    match digest_of(&path) {
+        Err(error) => Some(format!("the blob {} cannot be read: {error}", path.display())),
+        Ok(found) => (found != *named).then(|| format!("the blob {} was changed", path.display())),
     }
-    bad
 }
 
 fn digest_of(path: &Path) -> io::Result<Digest> {

@@ -1,6 +1,8 @@
 //! Which run is meant.
 
+use std::io;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use engine::event::Event;
 use journal::Journal;
@@ -48,15 +50,36 @@ pub(crate) fn latest(state: &StateDir) -> Result<Option<RunDir>, PathError> {
     if ids.len() == 1 {
         return ids.pop().map(|id| state.open_run(id)).transpose();
     }
-    let mut best: Option<((u64, RunId), RunDir)> = None;
-    for id in ids {
-        let run = state.open_run(id.clone())?;
-        let began = (began_ms(&run), id);
-        if best.as_ref().is_none_or(|(known, _)| *known < began) {
-            best = Some((began, run));
+    let runs: Vec<RunDir> = ids.into_iter().map(|id| state.open_run(id)).collect::<Result<_, _>>()?;
+    let made: Vec<Option<u64>> = runs
+        .iter()
+        .map(|run| ms(run.path().metadata().ok()?.created()))
+        .collect();
+    let youngest = youngest(&made, |at| began_ms(&runs[at]));
+    Ok(youngest.and_then(|at| runs.into_iter().nth(at)))
+}
+
+/// A directory is made this long after its run began, at most.
+const NEAR_MS: u64 = 60_000;
+
+/// Which run began last, of runs whose directories were made at these times. Those times are a hint, because a copy is
+/// made anew: when the runs that were made last did not begin then, every run is asked.
+fn youngest(made: &[Option<u64>], began: impl Fn(usize) -> u64) -> Option<usize> {
+    let hints: Option<Vec<u64>> = made.iter().copied().collect();
+    let asked = hints.and_then(|hints| {
+        let last = *hints.iter().max()?;
+        let mut asked = Vec::new();
+        for (at, made) in hints.into_iter().enumerate().filter(|(_, made)| last - made <= NEAR_MS) {
+            let began = began(at);
+            if made.abs_diff(began) > NEAR_MS {
+                return None;
+            }
+            asked.push((began, at));
         }
-    }
-    Ok(best.map(|(_, run)| run))
+        Some(asked)
+    });
+    let asked = asked.unwrap_or_else(|| (0..made.len()).map(|at| (began(at), at)).collect());
+    asked.into_iter().max().map(|(_, at)| at)
 }
 
 /// Wall time of the first event; zero when there is none. A damaged journal must not hide behind an older one: what
@@ -75,7 +98,54 @@ fn began_ms(run: &RunDir) -> u64 {
 }
 
 fn made_ms(run: &RunDir) -> Option<u64> {
-    let time = run.journal().metadata().ok()?.modified().ok()?;
-    let since = time.duration_since(std::time::UNIX_EPOCH).ok()?;
+    ms(run.journal().metadata().ok()?.modified())
+}
+
+fn ms(time: io::Result<SystemTime>) -> Option<u64> {
+    let since = time.ok()?.duration_since(SystemTime::UNIX_EPOCH).ok()?;
     u64::try_from(since.as_millis()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    const HOUR_MS: u64 = 3_600_000;
+
+    /// The youngest, and how many runs were asked.
+    fn told(made: &[Option<u64>], began: &[u64]) -> (Option<usize>, u32) {
+        let asked = Cell::new(0);
+        let youngest = youngest(made, |at| {
+            asked.set(asked.get() + 1);
+            began[at]
+        });
+        (youngest, asked.get())
+    }
+
+    #[test]
+    fn however_many_runs_there_are_only_those_made_last_are_asked() {
+        let began: Vec<u64> = (1..=1_000).map(|hour| hour * HOUR_MS).collect();
+        let made: Vec<_> = began.iter().map(|began| Some(began + 40)).collect();
+        assert_eq!(told(&made, &began), (Some(999), 1));
+    }
+
+    #[test]
+    fn runs_that_were_made_together_are_told_apart_by_their_first_events() {
+        let began = [HOUR_MS, 9 * HOUR_MS + 30, 9 * HOUR_MS];
+        let made = [Some(HOUR_MS), Some(9 * HOUR_MS + 40), Some(9 * HOUR_MS + 50)];
+        assert_eq!(told(&made, &began), (Some(1), 2));
+    }
+
+    #[test]
+    fn a_copied_directory_or_one_without_a_time_misleads_nobody() {
+        let began = [5 * HOUR_MS, 8 * HOUR_MS, 2 * HOUR_MS];
+        let copied = [Some(5 * HOUR_MS), Some(8 * HOUR_MS), Some(20 * HOUR_MS)];
+        assert_eq!(told(&copied, &began).0, Some(1));
+        assert_eq!(told(&[Some(0), None, Some(0)], &began).0, Some(1));
+        let never_began = [5 * HOUR_MS, 8 * HOUR_MS, 0];
+        assert_eq!(told(&copied, &never_began).0, Some(1));
+        assert_eq!(told(&[], &[]), (None, 0));
+    }
 }

@@ -9,6 +9,7 @@ use engine::event::iteration::CheckPurpose;
 use engine::event::measurement::CommandRun;
 use engine::{Effect, Observation, Reading, State};
 
+use crate::clock::Clock;
 use crate::driver::World as _;
 use crate::paths::{RunId, StateDir};
 use crate::process::{Supervisor, SupervisorOptions};
@@ -49,7 +50,7 @@ pub fn check_once(copy: &Path, shelf: &Path, state: &State, with: &Surroundings)
     let stop = signals::watch(copy)?;
     let first = Arc::clone(&stop.first);
     let supervisor = Supervisor::start(&with.exe, options)?;
-    let mut world = RealWorld::new(state, run, &with.env, supervisor, stop, tree);
+    let mut world = RealWorld::new(state, Clock::system(), run, &with.env, supervisor, stop, tree);
     let effect = Effect::Check {
         iteration: state.facts.iteration,
         attempt: 1,

@@ -62,16 +62,24 @@ impl Anchors {
         !self.run.journal().join("LOCK").exists()
     }
 
-    /// Writes everything that is held back to where it was and opens it for writing, under a lock that others see.
-    pub(super) fn put_back(&mut self) -> Result<(Writer, StateLock), RunError> {
+    /// A lock that others see, when that of this life went with the directory it was on.
+    pub(super) fn lock_anew(&self) -> Result<StateLock, RunError> {
+        Ok(lock::acquire(&StateDir::create(self.workdir()?)?, self.run.id())?)
+    }
+
+    fn workdir(&self) -> Result<&Path, RunError> {
         let workdir = self.run.path().ancestors().nth(3).unwrap_or(self.run.path());
-        if !workdir.exists() {
-            return Err(RunError::WorkdirRemoved {
-                workdir: workdir.to_path_buf(),
-            });
+        if workdir.exists() {
+            return Ok(workdir);
         }
-        // The lock of this life went with the file it was on.
-        let lock = lock::acquire(&StateDir::create(workdir)?, self.run.id())?;
+        Err(RunError::WorkdirRemoved {
+            workdir: workdir.to_path_buf(),
+        })
+    }
+
+    /// Writes everything that is held back to where it was and opens it for writing.
+    pub(super) fn put_back(&mut self) -> Result<Writer, RunError> {
+        StateDir::create(self.workdir()?)?;
         let journal = self.run.journal();
         for dir in [journal.clone(), self.run.blobs(), self.run.context()] {
             let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&dir);
@@ -100,7 +108,7 @@ impl Anchors {
         self.held = Held::default();
         self.blobs = Held::default();
         self.hold();
-        Ok((writer, lock))
+        Ok(writer)
     }
 }
 

@@ -41,6 +41,11 @@ pub enum RunError {
         run_id: String,
         reason: HaltReason,
     },
+    /// A process of an earlier life ignores even SIGKILL.
+    StillRunning {
+        pid: u32,
+        command: String,
+    },
     /// The journal and the machine disagree: a bug, or tampering.
     Illegal {
         seq: u64,
@@ -57,7 +62,7 @@ impl RunError {
             Self::WorkdirRemoved { .. } | Self::NeverBegan { .. } | Self::NoRun { .. } => HaltReason::WorkspaceInvalid,
             Self::Journal(error) => journal_reason(error),
             Self::NotResumable { reason, .. } => *reason,
-            Self::Illegal { .. } => HaltReason::ObjectiveUnverified,
+            Self::Illegal { .. } | Self::StillRunning { .. } => HaltReason::ObjectiveUnverified,
             Self::Process(_) | Self::Unsupported => HaltReason::InternalError,
         }
     }
@@ -101,6 +106,11 @@ impl fmt::Display for RunError {
             Self::NotResumable { run_id, reason } => write!(
                 f,
                 "run {run_id} ended with {reason} and is not continued; start a new one with `loopexec run`"
+            ),
+            Self::StillRunning { pid, command } => write!(
+                f,
+                "process {pid} of an earlier run could not be ended ({command}) and may still write, so nothing that is \
+                 measured beside it can be trusted; find out what it waits for, or restart the machine"
             ),
             Self::Illegal { seq, why } => write!(
                 f,

@@ -20,8 +20,8 @@ pub(super) struct Ledger<'w> {
     anchors: Anchors,
     /// A command has run since the journal was last seen in its place.
     suspect: bool,
-    /// On the state directory that was put back.
-    relocked: Option<StateLock>,
+    /// Held as long as this life records.
+    lock: StateLock,
     projections: Projections,
     watch: &'w mut dyn Watch,
     /// Appended and not yet durable.
@@ -32,7 +32,12 @@ pub(super) struct Ledger<'w> {
 }
 
 impl<'w> Ledger<'w> {
-    pub(super) fn new(writer: Writer, life: &Life, watch: &'w mut dyn Watch) -> Result<Self, RunError> {
+    pub(super) fn new(
+        writer: Writer,
+        lock: StateLock,
+        life: &Life,
+        watch: &'w mut dyn Watch,
+    ) -> Result<Self, RunError> {
         let tip = writer.tip();
         Ok(Self {
             events: tip.size,
@@ -40,7 +45,7 @@ impl<'w> Ledger<'w> {
             writer: Some(writer),
             anchors: Anchors::new(life.run.clone()),
             suspect: false,
-            relocked: None,
+            lock,
             projections: Projections::new(&life.state_dir, &life.run),
             watch,
             waiting: Vec::new(),
@@ -95,17 +100,18 @@ impl<'w> Ledger<'w> {
 
     /// Puts a journal back that somebody removed under the running governor.
     fn rescue(&mut self) -> Result<(), RunError> {
-        // The lock file goes with the writer: a new one is taken on what was put back.
+        // Its lock goes with the writer.
         self.writer = None;
-        self.relocked = None;
-        let (writer, lock) = self.anchors.put_back()?;
+        if !self.lock.still_guards() {
+            self.lock = self.anchors.lock_anew()?;
+        }
+        let writer = self.anchors.put_back()?;
         // What was gathered went with the old writer.
         let writer = self.writer.insert(writer);
         for (_, event) in &self.waiting {
             writer.append(event)?;
         }
-        self.relocked = Some(lock);
-        self.warn("the state directory was removed while the run was under way; the journal was put back".into());
+        self.warn("the journal was removed while the run was under way; it was put back".into());
         Ok(())
     }
 }

@@ -9,17 +9,17 @@ use std::time::Instant;
 
 use engine::event::id::Digest;
 use engine::event::measurement::{self as fact, MemberStatus, ReportState};
-use engine::event::policy::{Command, Oracle as Contract};
-use engine::{FAILURES_CMD, IntegrityReading, Observation, Reading, State};
+use engine::event::policy::Oracle as Contract;
+use engine::{Observation, Reading, State};
 
 use super::RealWorld;
-use super::command::{argv, limits};
+use super::command::{Output, argv, limits};
 use super::detection::detection;
-use super::{ids, output};
+use super::{output, secrets};
+use crate::foreign;
 use crate::oracle::collect::{self, CollectError, Collector, Detection, InjectRequest, ReportPlan};
 use crate::oracle::{Artefact, Measured, Status, normalise};
 use crate::process::{CommandRun, Input};
-use crate::{clock, foreign};
 
 /// How the check of this run is read.
 #[derive(Debug)]
@@ -69,7 +69,7 @@ impl ReportFile {
         if self.before.as_ref().is_some_and(same) {
             return (ReportState::Stale, None);
         }
-        match foreign::read(&self.path, output::READ_MAX_BYTES) {
+        match output::report(&self.path) {
             Ok(bytes) => (ReportState::Fresh, Some(bytes)),
             Err(_) => (ReportState::Absent, None),
         }
@@ -102,20 +102,36 @@ impl RealWorld {
             .map(|path| ReportFile::new(self.workdir.join(std::ffi::OsStr::from_bytes(&path.0))));
         let label = format!("check-{iteration}-{attempt}");
         let words = argv(&policy.oracle.check);
-        let (run, fact) = self.command(words, env, Input::Closed, &policy.capture, &limits, &label);
+        let (mut run, mut fact) = self.command(
+            words,
+            env,
+            Input::Closed,
+            Output::Read(&policy.capture),
+            &limits,
+            &label,
+        );
         let started = Instant::now();
         let mut reading = self.read(state, &run, &fact, plan, &reports, named.as_ref());
         if let Some(command) = &policy.oracle.failures_cmd {
-            self.failures(state, command, &run, &mut reading);
+            self.failures(state, command, &run, &mut fact, &mut reading);
         }
         if let Some(command) = &policy.oracle.integrity_cmd {
-            reading.integrity = Some(self.integrity(state, command, &run));
+            reading.integrity = Some(self.integrity(state, command, &run, &mut fact));
+        }
+        output::forget(&mut run);
+        // What a runner reports is as secret as what it prints, and from here on all of it is kept.
+        let _ = fs::remove_dir_all(&reports);
+        secrets::conceal(&mut reading, &self.secrets);
+        reading.members_digest = digest_members(&reading.members);
+        if let Some(integrity) = &mut reading.integrity {
+            integrity.digest = hash_lines(&integrity.ids);
         }
         reading.cost_us = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
         Observation::Checked {
-            at: clock::stamp(),
+            at: self.clock.stamp(),
             run: fact,
             reading,
+            interference: self.interference(),
         }
     }
 
@@ -197,7 +213,7 @@ impl RealWorld {
             auto.then(|| collect::recognise(&artefact)).flatten()
         });
         let mut reading = bare(&stdout.bytes, &stderr.bytes, fact.exited() != Some(0));
-        match collector.map(|collector| (collector.collect)(&artefact)) {
+        match collector.map(|collector| collector.read(&artefact)) {
             None => reading.report = report,
             Some(Ok(measured)) => {
                 if !whole && report == ReportState::NotUsed {
@@ -226,75 +242,6 @@ impl RealWorld {
         }
         reading
     }
-
-    /// The operator's own failures command, over the captured artefact.
-    fn failures(&mut self, state: &State, command: &Command, check: &CommandRun, reading: &mut Reading) {
-        let run = self.over_artefact(state, command, check, "failures");
-        reading.collector = FAILURES_CMD.into();
-        reading.announced = None;
-        reading.concluded = None;
-        reading.retried = 0;
-        reading.contradictions = Vec::new();
-        (reading.finished, reading.complete) = (true, false);
-        match ids::read(&run) {
-            Ok(ids) => {
-                reading.members = ids.into_iter().map(|id| (id, MemberStatus::Failed)).collect();
-                reading.report = ReportState::NotUsed;
-            }
-            Err(why) => {
-                reading.members = Vec::new();
-                reading.note = why;
-                reading.report = ReportState::Malformed;
-            }
-        }
-        reading.members_digest = digest_members(&reading.members);
-    }
-
-    fn integrity(&mut self, state: &State, command: &Command, check: &CommandRun) -> IntegrityReading {
-        let run = self.over_artefact(state, command, check, "integrity");
-        let (ids, error) = match ids::read(&run) {
-            Ok(ids) => (ids, String::new()),
-            Err(why) => (Vec::new(), why),
-        };
-        let mut hasher = blake3::Hasher::new();
-        for id in &ids {
-            hasher.update(id.as_bytes()).update(b"\n");
-        }
-        IntegrityReading {
-            digest: Digest(*hasher.finalize().as_bytes()),
-            ids,
-            error,
-        }
-    }
-
-    /// Runs a command that looks at the captured artefact: standard output of the check on its standard input,
-    /// paths and exit status by environment.
-    fn over_artefact(&mut self, state: &State, command: &Command, check: &CommandRun, label: &str) -> CommandRun {
-        let facts = &state.facts;
-        let limits = limits(&facts.bounds, facts.bounds.check_timeout_ms, facts.time_left_ms());
-        let mut env: Vec<(OsString, OsString)> = vec![("LOOPEXEC_RUN_ID".into(), self.run.id().as_str().into())];
-        if let crate::process::Outcome::Exited(code) = check.outcome {
-            env.push(("LOOPEXEC_CHECK_EXIT".into(), code.to_string().into()));
-        }
-        for (name, stream) in [("STDOUT", &check.stdout), ("STDERR", &check.stderr)] {
-            let path = self.run.context().join(format!("check.{}", name.to_lowercase()));
-            let kept = match (&stream.spilled, &stream.inline) {
-                (Some(spilled), _) => spilled.clone(),
-                (None, inline) => {
-                    let _ = foreign::write(&path, inline.as_deref().unwrap_or_default());
-                    path
-                }
-            };
-            env.push((format!("LOOPEXEC_CHECK_{name}").into(), kept.into()));
-        }
-        let input = match (&check.stdout.spilled, &check.stdout.inline) {
-            (Some(path), _) => Input::File(path.clone()),
-            (None, Some(bytes)) => Input::Bytes(bytes.clone()),
-            (None, None) => Input::Closed,
-        };
-        self.command(argv(command), env, input, &facts.policy().capture, &limits, label)
-            .0
-    }
 }
 
 /// What is known without a collector.
@@ -318,7 +265,7 @@ fn bare(stdout: &[u8], stderr: &[u8], red: bool) -> Reading {
         contradictions: Vec::new(),
         retried: 0,
         members: Vec::new(),
-        members_digest: digest_members(&[]),
+        members_digest: Digest::ZERO,
         messages_digest: if said {
             hash(normalise::message(&text).as_bytes())
         } else {
@@ -363,7 +310,6 @@ fn fill(reading: &mut Reading, measured: Measured) {
     reading.complete = measured.complete;
     reading.contradictions = measured.contradictions;
     reading.retried = measured.retried;
-    reading.members_digest = digest_members(&members);
     reading.members = members;
     reading.messages_digest = if said {
         Digest(*messages.finalize().as_bytes())
@@ -398,6 +344,14 @@ fn digest_members(members: &[(String, MemberStatus)]) -> Digest {
     Digest(*hasher.finalize().as_bytes())
 }
 
+fn hash_lines(lines: &[String]) -> Digest {
+    let mut hasher = blake3::Hasher::new();
+    for line in lines {
+        hasher.update(line.as_bytes()).update(b"\n");
+    }
+    Digest(*hasher.finalize().as_bytes())
+}
+
 fn hash(bytes: &[u8]) -> Digest {
     Digest(*blake3::hash(bytes).as_bytes())
 }
@@ -407,7 +361,7 @@ fn report_files(dir: &Path) -> Vec<(String, Vec<u8>)> {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten();
     let mut files: Vec<_> = entries
         .filter_map(|entry| {
-            let bytes = foreign::read(&entry.path(), output::READ_MAX_BYTES).ok()?;
+            let bytes = output::report(&entry.path()).ok()?;
             Some((entry.file_name().into_string().ok()?, bytes))
         })
         .collect();

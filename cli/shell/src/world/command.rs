@@ -10,6 +10,7 @@ use engine::event::measurement::{self as fact, RunOutcome};
 use engine::event::policy::{Bounds, Capture, Command};
 
 use super::RealWorld;
+use super::own::OwnFiles;
 use super::removal::once_removed;
 use crate::process::{
     CaptureSpec, Captured, CommandRun, CommandSpec, Deadlines, Input, Outcome, ProcessError, StopCause, Survivor,
@@ -75,6 +76,14 @@ pub(super) fn limits(bounds: &Bounds, own_ms: Option<u64>, time_left_ms: Option<
     }
 }
 
+/// Who looks at what a command prints.
+pub(super) enum Output<'c> {
+    /// It is kept for people, with secrets masked.
+    Kept(&'c Capture),
+    /// It is also read at once, as it was printed.
+    Read(&'c Capture),
+}
+
 impl RealWorld {
     /// Runs one command to its end.
     pub(super) fn command(
@@ -82,10 +91,14 @@ impl RealWorld {
         argv: Vec<OsString>,
         env: Vec<(OsString, OsString)>,
         input: Input,
-        capture: &Capture,
+        output: Output<'_>,
         limits: &Limits,
         label: &str,
     ) -> (CommandRun, fact::CommandRun) {
+        let (capture, unmasked) = match output {
+            Output::Kept(capture) => (capture, false),
+            Output::Read(capture) => (capture, true),
+        };
         let spec = CommandSpec {
             argv,
             cwd: self.workdir.clone(),
@@ -99,19 +112,28 @@ impl RealWorld {
                 spill_stem: label.to_string(),
                 spill_max_bytes: capture.blob_max_bytes,
                 stop_after_bytes: capture.output_cap_bytes,
+                unmasked,
             },
             deadlines: limits.deadlines.clone(),
             label: label.to_string(),
             redact: self.secrets.clone(),
         };
         let removed = once_removed(&self.workdir);
-        match self.supervisor.run_while(&spec, &self.stop.wishes, removed) {
+        let own = OwnFiles::look(&self.workdir, &self.run);
+        let outcome = self.supervisor.run_while(&spec, &self.stop.wishes, removed);
+        self.interference.extend(own.changed());
+        match outcome {
             Ok(mut run) => {
                 let fact = record(&mut run, &self.run.blobs(), limits.run_deadline);
                 (run, fact)
             }
             Err(error) => self.lost(&error),
         }
+    }
+
+    /// What of the governor's own somebody else changed while the commands of one effect ran.
+    pub(super) fn interference(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.interference).into_iter().collect()
     }
 
     /// The supervisor died: its orphans were ended, and a new one takes its place.

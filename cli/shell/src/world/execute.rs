@@ -1,10 +1,8 @@
-//! The work command: what it is told, what it did, what it asks, what it touched that is not its own.
+//! The work command: what it is told, what it did, what it asks.
 
-use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -14,17 +12,14 @@ use engine::event::run::Program;
 use engine::{Observation, State};
 
 use super::RealWorld;
-use super::command::{argv, limits};
+use super::command::{Output, argv, limits};
+use crate::foreign;
 use crate::process::{Input, which};
-use crate::{clock, foreign};
 
 /// How much of an agent's question is kept.
 const ASK_MAX_BYTES: u64 = 16 << 10;
 /// A larger program is named and not hashed byte for byte on every start.
 const PROGRAM_MAX_BYTES: u64 = 256 << 20;
-
-/// By name: inode, size and change time; nothing for what is not there.
-type OwnFiles = BTreeMap<String, Option<(u64, u64, i64, i64)>>;
 
 impl RealWorld {
     pub(super) fn execute(
@@ -38,24 +33,29 @@ impl RealWorld {
         let policy = facts.policy();
         let ask = self.ask_file();
         let _ = fs::remove_file(&ask);
-        let before = self.own_files();
         let limits = limits(&facts.bounds, facts.bounds.command_timeout_ms, time_left_ms);
         let label = format!("exec-{iteration}-{attempt}");
         let env = self.told(state, iteration);
-        let (_, run) = self.command(argv(&policy.exec), env, Input::Closed, &policy.capture, &limits, &label);
-        let interference = self.interference(&before);
+        let (_, run) = self.command(
+            argv(&policy.exec),
+            env,
+            Input::Closed,
+            Output::Kept(&policy.capture),
+            &limits,
+            &label,
+        );
         Observation::Executed {
-            at: clock::stamp(),
+            at: self.clock.stamp(),
             run,
             ask: read_ask(&ask),
-            interference,
+            interference: self.interference(),
         }
     }
 
     /// Sleeps, unless a signal asks the run to stop.
     pub(super) fn wait(&mut self, delay_ms: u64) -> Observation {
         let _asked = self.stop.wishes.wait(Duration::from_millis(delay_ms));
-        Observation::Waited { at: clock::stamp() }
+        Observation::Waited { at: self.clock.stamp() }
     }
 
     fn ask_file(&self) -> PathBuf {
@@ -84,52 +84,6 @@ impl RealWorld {
         }
         env
     }
-
-    /// What of the governor's own somebody else changed: one name for all of it when all of it is gone.
-    fn interference(&self, before: &OwnFiles) -> Vec<String> {
-        let state = Path::new(crate::paths::STATE_DIR);
-        if !self.workdir.join(state).exists() {
-            return vec![format!("{}/ (removed)", state.display())];
-        }
-        if !self.run.path().exists() {
-            return vec![format!("{}/runs/{}/ (removed)", state.display(), self.run.id())];
-        }
-        differences(before, &self.own_files())
-    }
-
-    /// The governor's own files, with what would change if somebody else wrote to them.
-    fn own_files(&self) -> OwnFiles {
-        let mut files: Vec<PathBuf> = vec![self.run.receipt(), self.run.state_file()];
-        files.push(self.workdir.join(crate::paths::STATE_DIR).join("LOCK"));
-        if let Ok(entries) = fs::read_dir(self.run.journal()) {
-            // The spare segment is filled by the journal's own thread while the agent works.
-            let lasting = |path: &PathBuf| path.extension() != Some(OsStr::new("prep"));
-            files.extend(entries.flatten().map(|entry| entry.path()).filter(lasting));
-        }
-        files.push(self.run.journal());
-        let look = |path: &Path| {
-            let seen = fs::symlink_metadata(path).ok()?;
-            // A directory is only asked whether it is still there.
-            if seen.is_dir() {
-                Some((seen.ino(), 0, 0, 0))
-            } else {
-                Some((seen.ino(), seen.size(), seen.ctime(), seen.ctime_nsec()))
-            }
-        };
-        let name = |path: &Path| path.strip_prefix(&self.workdir).unwrap_or(path).display().to_string();
-        files.iter().map(|path| (name(path), look(path))).collect()
-    }
-}
-
-fn differences<T: PartialEq>(before: &BTreeMap<String, T>, after: &BTreeMap<String, T>) -> Vec<String> {
-    let names = before.keys().chain(after.keys());
-    let mut touched: Vec<String> = names
-        .filter(|name| before.get(*name) != after.get(*name))
-        .cloned()
-        .collect();
-    touched.sort();
-    touched.dedup();
-    touched
 }
 
 fn read_ask(path: &Path) -> Option<Bytes> {
@@ -233,12 +187,5 @@ mod tests {
         let found = resolve_programs(&policy, Path::new("/"), &env);
         assert_eq!((found[0].role.as_str(), found[0].digest), ("exec", None));
         assert!(found[1].digest.is_some());
-    }
-
-    #[test]
-    fn touched_files_are_named() {
-        let before = BTreeMap::from([("a".to_string(), 1), ("b".to_string(), 2)]);
-        let after = BTreeMap::from([("a".to_string(), 1), ("b".to_string(), 3), ("c".to_string(), 4)]);
-        assert_eq!(differences(&before, &after), ["b", "c"]);
     }
 }

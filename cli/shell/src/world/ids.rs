@@ -5,6 +5,7 @@ use serde::Deserialize;
 use crate::process::{CommandRun, Outcome};
 
 use super::output;
+use crate::oracle::collect::BOUNDS;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -49,7 +50,10 @@ fn parse(bytes: &[u8]) -> Result<Vec<String>, String> {
     };
     ids.sort_unstable();
     ids.dedup();
-    Ok(ids)
+    match BOUNDS.exceeded(ids.iter().map(String::as_str)) {
+        None => Ok(ids),
+        Some(why) => Err(why),
+    }
 }
 
 #[cfg(test)]
@@ -74,6 +78,7 @@ mod tests {
             b"[\"a\"]",
             b"{\"ids\":[\" \"]}",
             b"\xff",
+            "x".repeat(BOUNDS.id_bytes + 1).as_bytes(),
         ] {
             assert!(parse(bytes).is_err(), "{bytes:?}");
         }

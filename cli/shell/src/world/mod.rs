@@ -1,6 +1,7 @@
 //! The real world behind the effects: it routes each to the room that can carry it out, and turns what the
 //! rooms saw into observations. It judges nothing.
 
+mod artefact;
 mod check;
 mod command;
 mod context;
@@ -8,12 +9,14 @@ mod detection;
 mod execute;
 mod ids;
 mod output;
+mod own;
 mod removal;
 mod secrets;
 mod surface;
 mod tree;
 mod venv;
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -22,7 +25,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use engine::event::id::Stamp;
 use engine::{Effect, Observation, State};
 
-use crate::clock;
+use crate::clock::Clock;
 use crate::driver::World;
 use crate::paths::RunDir;
 use crate::process::{Supervisor, Wishes};
@@ -46,6 +49,7 @@ pub struct StopRequests {
 /// Everything effects need.
 #[derive(Debug)]
 pub struct RealWorld {
+    pub(crate) clock: Clock,
     pub(crate) workdir: PathBuf,
     pub(crate) run: RunDir,
     /// What commands inherit, already cleaned.
@@ -57,6 +61,8 @@ pub struct RealWorld {
     pub(crate) tree: Tree,
     pub(crate) oracle: Oracle,
     pub(crate) surfaces: Surfaces,
+    /// The governor's own files that somebody else changed, until the effect under way reports them.
+    pub(crate) interference: BTreeSet<String>,
     /// This life has walked the tree.
     pub(crate) walked: bool,
 }
@@ -65,6 +71,7 @@ impl RealWorld {
     /// A world for one life of a run.
     pub fn new(
         state: &State,
+        clock: Clock,
         run: RunDir,
         env: &[(OsString, OsString)],
         supervisor: Supervisor,
@@ -76,9 +83,11 @@ impl RealWorld {
         Self {
             oracle: Oracle::new(&workdir, &policy.oracle),
             surfaces: Surfaces::default(),
+            interference: BTreeSet::new(),
             walked: false,
             secrets: secrets::forms(&policy.secrets, env),
             env: inherited(env),
+            clock,
             workdir,
             run,
             supervisor,
@@ -115,7 +124,7 @@ impl World for RealWorld {
     }
 
     fn stamp(&mut self) -> Stamp {
-        clock::stamp()
+        self.clock.stamp()
     }
 
     fn stop_asked(&mut self) -> Option<i32> {

@@ -3,8 +3,13 @@
 //! Base64 of a longer text that holds a secret contains one of three spellings of it, by where it begins in a group of
 //! three bytes. The characters at both ends that also depend on its neighbours are left out of what is looked for.
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
+
+use engine::Reading;
+
+use crate::process::masked;
 
 /// A shorter value would mask ordinary text.
 const SECRET_MIN_BYTES: usize = 6;
@@ -31,6 +36,50 @@ pub(super) fn forms(names: &[String], env: &[(OsString, OsString)]) -> Vec<Vec<u
 pub fn too_short<'n>(names: &'n [String], env: &[(OsString, OsString)]) -> Vec<&'n str> {
     let short = |name: &&String| value(name, env).is_some_and(|value| (1..SECRET_MIN_BYTES).contains(&value.len()));
     names.iter().filter(short).map(String::as_str).collect()
+}
+
+/// Masks a reading before it is kept. Identities that only a secret told apart are numbered, in their order before: no
+/// member is lost.
+pub(super) fn conceal(reading: &mut Reading, secrets: &[Vec<u8>]) {
+    let mut members: Vec<String> = Vec::with_capacity(reading.members.len());
+    members.extend(reading.members.iter_mut().map(|(id, _)| std::mem::take(id)));
+    conceal_ids(&mut members, secrets);
+    for ((id, _), concealed) in reading.members.iter_mut().zip(members) {
+        *id = concealed;
+    }
+    reading.members.sort_unstable();
+    reading.note = conceal_text(&reading.note, secrets);
+    for text in &mut reading.contradictions {
+        *text = conceal_text(text, secrets);
+    }
+    if let Some(integrity) = &mut reading.integrity {
+        conceal_ids(&mut integrity.ids, secrets);
+        integrity.ids.sort_unstable();
+        integrity.error = conceal_text(&integrity.error, secrets);
+    }
+}
+
+fn conceal_ids(ids: &mut [String], secrets: &[Vec<u8>]) {
+    if secrets.is_empty() {
+        return;
+    }
+    let mut seen: BTreeMap<String, u32> = BTreeMap::new();
+    for id in ids {
+        let concealed = conceal_text(id, secrets);
+        if concealed == *id {
+            continue;
+        }
+        let count = seen.entry(concealed.clone()).or_default();
+        *count += 1;
+        *id = match *count {
+            1 => concealed,
+            count => format!("{concealed}#{count}"),
+        };
+    }
+}
+
+fn conceal_text(text: &str, secrets: &[Vec<u8>]) -> String {
+    String::from_utf8_lossy(&masked(secrets, text.as_bytes())).into_owned()
 }
 
 fn spellings(secret: &[u8]) -> Vec<Vec<u8>> {
@@ -129,6 +178,14 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn members_that_only_a_secret_told_apart_stay_two() {
+        let secrets = [b"hunter2".to_vec(), b"hunter3".to_vec()];
+        let mut ids = ["t[hunter2]", "t[hunter3]", "t[x]"].map(String::from);
+        conceal_ids(&mut ids, &secrets);
+        assert_eq!(ids, ["t[***]", "t[***]#2", "t[x]"]);
     }
 
     #[test]

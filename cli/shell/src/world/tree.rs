@@ -10,7 +10,6 @@ use engine::{Observation, State};
 use super::RealWorld;
 use super::surface::{Base, Surfaces};
 use super::venv;
-use crate::clock;
 use crate::tree::{self, TreeError, TreeId};
 
 /// Changed paths that are named; the rest is counted.
@@ -21,11 +20,11 @@ impl RealWorld {
     pub(super) fn observe_tree(&mut self, state: &State, base: Option<Digest>) -> Observation {
         match self.walk(state, base) {
             Ok(seen) => Observation::Tree {
-                at: clock::stamp(),
+                at: self.clock.stamp(),
                 seen,
             },
             Err(why) => Observation::TreeLost {
-                at: clock::stamp(),
+                at: self.clock.stamp(),
                 why,
             },
         }
@@ -86,7 +85,7 @@ impl RealWorld {
 
     pub(super) fn restore(&mut self, to: Digest) -> Observation {
         let outcome = self.tree.restore(TreeId(to.0));
-        let at = clock::stamp();
+        let at = self.clock.stamp();
         match outcome {
             Ok(done) => Observation::Restored {
                 at,

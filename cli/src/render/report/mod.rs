@@ -6,6 +6,7 @@ mod write;
 
 use engine::State;
 use engine::report::Totals;
+use engine::words::counted;
 use serde::Serialize;
 use shell::clock::Utc;
 use shell::record::Record;
@@ -18,6 +19,7 @@ pub(crate) use write::{markdown, text};
 
 /// Everything that a report says.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Report {
     pub(crate) run_id: String,
     pub(crate) phase: &'static str,
@@ -58,12 +60,14 @@ pub(crate) struct Report {
 }
 
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Origin {
     pub(crate) key: String,
     pub(crate) source: String,
 }
 
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Program {
     pub(crate) role: String,
     pub(crate) path: String,
@@ -71,6 +75,7 @@ pub(crate) struct Program {
 }
 
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Cost {
     /// `unmetered`, `observed` or `strict`.
     pub(crate) metering: &'static str,
@@ -84,6 +89,7 @@ pub(crate) struct Cost {
 }
 
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Fingerprint {
     pub(crate) iteration: u32,
     pub(crate) exit: Option<i32>,
@@ -93,12 +99,14 @@ pub(crate) struct Fingerprint {
 }
 
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Determinism {
     pub(crate) samples: u32,
     pub(crate) disagreements: u32,
 }
 
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Sums {
     pub(crate) elapsed_ms: u64,
     pub(crate) exec_ms: u64,
@@ -122,8 +130,8 @@ impl Report {
         warnings.extend(receipt_warning);
         if fold.report.totals.clock_jumps > 0 {
             warnings.push(format!(
-                "the wall clock jumped {} times; durations come from the monotonic clock",
-                fold.report.totals.clock_jumps
+                "the wall clock made {}; durations come from the monotonic clock",
+                counted(fold.report.totals.clock_jumps.into(), "jump")
             ));
         }
         Self {

@@ -8,6 +8,7 @@ const UNDECLARED: &str = "undeclared";
 
 /// Declarations of the operator, not attestations of a provider.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Pins {
     pub(crate) model: Model,
     pub(crate) sampling: Sampling,
@@ -15,6 +16,7 @@ pub(crate) struct Pins {
 }
 
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Model {
     pub(crate) provider: String,
     pub(crate) id: String,
@@ -25,6 +27,7 @@ pub(crate) struct Model {
 }
 
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Sampling {
     pub(crate) temperature: String,
     pub(crate) top_p: String,
@@ -33,6 +36,7 @@ pub(crate) struct Sampling {
 }
 
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct ContextFile {
     pub(crate) path: String,
     /// `missing` for a file that could not be read.

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 /// One iteration; 0 is the baseline.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Row {
     pub(crate) iteration: u32,
     /// `green`, `red` or `none`.
@@ -33,6 +34,7 @@ pub(crate) struct Row {
 }
 
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Finding {
     pub(crate) guard: String,
     pub(crate) severity: &'static str,
@@ -42,6 +44,7 @@ pub(crate) struct Finding {
 }
 
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Command {
     /// `exec`, or the purpose of a check.
     pub(crate) what: &'static str,

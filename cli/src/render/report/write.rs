@@ -4,6 +4,7 @@ use super::Report;
 use crate::outcome::Advice;
 use crate::render::table::{columns, markdown as markdown_table, markdown_cell};
 use crate::render::{Style, milliseconds, money, safe, trend};
+use engine::words::counted;
 
 const HEAD: [&str; 7] = ["iter", "verdict", "failing", "fate", "commit", "time", "cost"];
 
@@ -16,9 +17,9 @@ fn facts(report: &Report, utf8: bool) -> Vec<(&'static str, String)> {
     };
     let cost = match (report.cost.microusd, report.cost.declared_microusd) {
         (Some(spent), _) => format!(
-            "{} in {} calls ({})",
+            "{} in {} ({})",
             money(spent),
-            report.cost.calls,
+            counted(report.cost.calls, "call"),
             report.cost.metering
         ),
         (None, Some(declared)) => format!("{} declared, not measured", money(declared)),
@@ -51,7 +52,11 @@ fn facts(report: &Report, utf8: bool) -> Vec<(&'static str, String)> {
         ),
         (
             "lives",
-            format!("{} ({} amendments)", totals.resumes + 1, totals.amendments),
+            format!(
+                "{} ({})",
+                totals.resumes + 1,
+                counted(totals.amendments.into(), "amendment")
+            ),
         ),
         ("pins", report.pins.line()),
         ("cost", cost),
@@ -63,7 +68,10 @@ fn facts(report: &Report, utf8: bool) -> Vec<(&'static str, String)> {
                 report.determinism.samples, report.determinism.disagreements
             ),
         ),
-        ("journal", format!("{} events, head {}", report.events, report.head)),
+        (
+            "journal",
+            format!("{}, head {}", counted(report.events, "event"), report.head),
+        ),
         ("receipt", format!("{} ({})", report.receipt, report.receipt_status)),
         (
             "attestation",

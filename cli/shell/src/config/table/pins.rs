@@ -169,7 +169,7 @@ pub(super) const ROWS: &[Setting] = &[
             "--context-file",
             "LOOPEXEC_CONTEXT_FILES",
             "File given to the agent from outside, recorded by content",
-            "Relative to the workdir. A file that cannot be read is recorded as such.",
+            "Relative to the workdir. One that cannot be read is recorded as such, or refused when pins are required.",
         )
     },
     row!(

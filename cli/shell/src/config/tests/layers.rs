@@ -337,6 +337,36 @@ fn context_files_are_pinned_by_content_and_missing_ones_stay_without() {
     assert_eq!(digests, [Some(hello), None, None]);
 }
 
+#[test]
+fn required_pins_refuse_a_context_file_that_cannot_be_read_and_name_it() {
+    let dir = workdir("[pins]\nmode = \"required\"\ncontext_files = [\"notes.md\", \"gone.md\", \"folder\"]\n");
+    fs::write(dir.path().join("notes.md"), "hello").unwrap();
+    fs::create_dir(dir.path().join("folder")).unwrap();
+    let model = ["provider", "id", "version", "quantization", "runtime", "endpoint"];
+    let flags = model.iter().fold(Flags::default(), |flags, part| {
+        flags.with(&format!("--model-{part}"), "n/a")
+    });
+    let refused = |flags: &Flags| {
+        resolve_without_check(&Inputs {
+            workdir: dir.path(),
+            flags,
+            env: &environment(&[]),
+            known: Known::default(),
+        })
+    };
+    let error = refused(&flags).unwrap_err();
+    assert_eq!(error.class().exit_code(), 30);
+    let text = error.to_string();
+    assert!(
+        text.contains("gone.md") && text.contains("folder") && !text.contains("notes.md"),
+        "{text}"
+    );
+    fs::write(dir.path().join("gone.md"), "").unwrap();
+    fs::remove_dir(dir.path().join("folder")).unwrap();
+    fs::write(dir.path().join("folder"), "").unwrap();
+    assert!(refused(&flags).is_ok());
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_command_need_not_be_text_but_everything_else_must_be() {

@@ -32,6 +32,23 @@ pub enum CollectError {
     },
 }
 
+impl CollectError {
+    /// Of a report that is no JSON, or only the beginning of some.
+    pub(super) fn json(collector: &'static str, error: &serde_json::Error) -> Self {
+        if error.is_eof() {
+            return Self::Truncated {
+                collector,
+                what: error.to_string(),
+            };
+        }
+        Self::Malformed {
+            collector,
+            what: error.to_string(),
+            line: Some(error.line()),
+        }
+    }
+}
+
 impl fmt::Display for CollectError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -66,20 +66,7 @@ pub(super) fn collect(name: &'static str, file: &str, artefact: &Artefact<'_>) -
         }
     };
     let text = String::from_utf8_lossy(bytes);
-    let root: Value = serde_json::from_str(text.trim()).map_err(|error| {
-        if error.is_eof() {
-            CollectError::Truncated {
-                collector: name,
-                what: error.to_string(),
-            }
-        } else {
-            CollectError::Malformed {
-                collector: name,
-                what: error.to_string(),
-                line: Some(error.line()),
-            }
-        }
-    })?;
+    let root: Value = serde_json::from_str(text.trim()).map_err(|error| CollectError::json(name, &error))?;
     let Some(results) = root.get("testResults").and_then(Value::as_array) else {
         return Err(CollectError::Malformed {
             collector: name,

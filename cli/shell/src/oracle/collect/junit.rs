@@ -5,7 +5,7 @@
 
 use roxmltree::{Document, Node, ParsingOptions};
 
-use super::{Artefact, CollectError, Collector, Injection, ReportPlan};
+use super::{Artefact, BOUNDS, CollectError, Collector, Injection, ReportPlan};
 use crate::oracle::{Measured, Member, Status};
 
 pub(super) static COLLECTOR: Collector = Collector {
@@ -19,9 +19,7 @@ pub(super) static COLLECTOR: Collector = Collector {
     collect,
 };
 
-pub(super) const SIZE_LIMIT_BYTES: usize = 64 << 20;
 const NODE_LIMIT: u32 = 4_000_000;
-const DEPTH_LIMIT: u32 = 200;
 
 /// One `<testcase>`.
 pub(super) struct Case {
@@ -90,13 +88,6 @@ fn collect(artefact: &Artefact<'_>) -> Result<Measured, CollectError> {
 
 /// Reads one document for the collector called `collector`.
 pub(super) fn read(collector: &'static str, bytes: &[u8]) -> Result<Report, CollectError> {
-    if bytes.len() > SIZE_LIMIT_BYTES {
-        return Err(CollectError::TooLarge {
-            collector,
-            size_bytes: bytes.len(),
-            limit_bytes: SIZE_LIMIT_BYTES,
-        });
-    }
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Err(CollectError::Truncated {
             collector,
@@ -138,19 +129,22 @@ pub(super) fn read(collector: &'static str, bytes: &[u8]) -> Result<Report, Coll
         });
     }
     let mut report = Report::default();
-    walk(root, &mut report);
+    if walk(root, &mut report) {
+        return Err(BOUNDS.too_deep(collector));
+    }
     Ok(report)
 }
 
-/// Visits every suite without recursion: nesting is the document's choice.
-fn walk(root: Node<'_, '_>, report: &mut Report) {
+/// Visits every suite without recursion: nesting is the document's choice. True when some lie too deep.
+fn walk(root: Node<'_, '_>, report: &mut Report) -> bool {
     let mut open = vec![(root, String::new(), 0)];
     while let Some((suite, path, depth)) = open.pop() {
         let name = suite.attribute("name").unwrap_or_default();
         let mut direct = 0;
         for child in suite.children() {
             match child.tag_name().name() {
-                "testsuite" if depth < DEPTH_LIMIT => open.push((child, name.to_string(), depth + 1)),
+                "testsuite" if depth == BOUNDS.depth => return true,
+                "testsuite" => open.push((child, name.to_string(), depth + 1)),
                 "testcase" => {
                     direct += 1;
                     report
@@ -173,6 +167,7 @@ fn walk(root: Node<'_, '_>, report: &mut Report) {
                 .push(format!("suite {name:?} states {stated} tests and lists {direct}"));
         }
     }
+    false
 }
 
 fn case(node: Node<'_, '_>, suite: &str) -> Case {

@@ -11,10 +11,13 @@
 //! leaves judging to the guards. An artefact that was asked for and is not there is an error, never
 //! an empty measurement.
 
+mod bounds;
+mod ctest;
 mod detect;
 mod error;
 mod go;
 mod go_text;
+mod googletest;
 mod injection;
 mod jest;
 mod junit;
@@ -26,10 +29,12 @@ mod node;
 mod node_spec;
 mod pytest;
 mod pytest_record;
+mod rspec;
 mod tap;
 mod unittest;
 mod vitest;
 
+pub use bounds::{BOUNDS, Bounds};
 pub use detect::{Detection, Invocation};
 pub use error::CollectError;
 pub use injection::{InjectRequest, Injection, ReportPlan};
@@ -52,15 +57,28 @@ pub struct Collector {
     pub collect: fn(&Artefact<'_>) -> Result<Measured, CollectError>,
 }
 
+impl Collector {
+    /// What the run showed, read within [`BOUNDS`].
+    pub fn read(&self, artefact: &Artefact<'_>) -> Result<Measured, CollectError> {
+        BOUNDS.admit(self.name, artefact)?;
+        let measured = (self.collect)(artefact)?;
+        BOUNDS.hold(self.name, &measured.members)?;
+        Ok(measured)
+    }
+}
+
 /// Every collector, by name.
 pub static ALL: &[&Collector] = &[
+    &ctest::COLLECTOR,
     &go::COLLECTOR,
+    &googletest::COLLECTOR,
     &jest::COLLECTOR,
     &junit::COLLECTOR,
     &libtest::COLLECTOR,
     &nextest::COLLECTOR,
     &node::COLLECTOR,
     &pytest::COLLECTOR,
+    &rspec::COLLECTOR,
     &tap::COLLECTOR,
     &unittest::COLLECTOR,
     &vitest::COLLECTOR,
@@ -102,10 +120,11 @@ pub fn recognise(artefact: &Artefact<'_>) -> Option<&'static Collector> {
         &libtest::COLLECTOR,
         &tap::COLLECTOR,
         &unittest::COLLECTOR,
+        &ctest::COLLECTOR,
     ]
     .into_iter()
     .find(|collector| {
-        (collector.collect)(artefact).is_ok_and(|seen| {
+        collector.read(artefact).is_ok_and(|seen| {
             seen.finished
                 && seen.contradictions.is_empty()
                 && seen.concluded.is_some_and(|concluded| concluded > 0)

@@ -4,7 +4,7 @@
 //! the summary comments are therefore what the points are compared with. A file that ends its process
 //! early with status 0 is one passing point named after the file.
 
-use super::{Artefact, CollectError, Collector, InjectRequest, Injection, node_spec, tap};
+use super::{Artefact, BOUNDS, CollectError, Collector, InjectRequest, Injection, node_spec, tap};
 use crate::oracle::{Measured, Status, plain};
 
 pub(super) static COLLECTOR: Collector = Collector {
@@ -35,6 +35,9 @@ fn inject(request: &InjectRequest<'_>) -> Injection {
 fn collect(artefact: &Artefact<'_>) -> Result<Measured, CollectError> {
     let text = plain::text(artefact.report.unwrap_or(artefact.stdout));
     let reading = tap::read(&text);
+    if reading.too_deep {
+        return Err(BOUNDS.too_deep("node"));
+    }
     let totals = totals_of(reading.comments.iter().map(String::as_str));
     let is_node = totals.iter().any(|(name, _)| name == "tests")
         || reading.points.iter().any(|point| point.yaml.contains("duration_ms"));

@@ -3,7 +3,7 @@
 //! A subtest is a document indented by four columns; the test point that closes it comes after it at
 //! the outer level and names it. A plan that does not match, and `Bail out!`, are contradictions.
 
-use super::{Artefact, CollectError, Collector, inject_nothing};
+use super::{Artefact, BOUNDS, CollectError, Collector, inject_nothing};
 use crate::oracle::{Measured, Member, Status, plain};
 
 pub(super) static COLLECTOR: Collector = Collector {
@@ -19,8 +19,6 @@ pub(super) static COLLECTOR: Collector = Collector {
     inject: inject_nothing,
     collect,
 };
-
-const DEPTH_LIMIT: usize = 64;
 
 /// One test point.
 pub(super) struct Point {
@@ -44,11 +42,16 @@ pub(super) struct Reading {
     pub(super) planned: Option<u64>,
     pub(super) bail: Option<String>,
     pub(super) contradictions: Vec<String>,
+    /// Something was indented deeper than what is read.
+    pub(super) too_deep: bool,
 }
 
 fn collect(artefact: &Artefact<'_>) -> Result<Measured, CollectError> {
     let text = plain::text(artefact.report.unwrap_or(artefact.stdout));
     let reading = read(&text);
+    if reading.too_deep {
+        return Err(BOUNDS.too_deep("tap"));
+    }
     if reading.points.is_empty() && reading.planned.is_none() && reading.bail.is_none() {
         return Err(CollectError::Absent {
             collector: "tap",
@@ -135,7 +138,11 @@ pub(super) fn read(text: &str) -> Reading {
             continue;
         }
         let depth = indent / 4;
-        if indent % 4 != 0 || depth >= DEPTH_LIMIT {
+        if indent % 4 != 0 {
+            continue;
+        }
+        if depth >= BOUNDS.depth {
+            reading.too_deep |= matches!(sort(content), Line::Plan(_) | Line::Point(_));
             continue;
         }
         match sort(content) {

@@ -1,0 +1,145 @@
+//! The bracket never hands an event to the record that the machine refuses (SPEC 3.1.2).
+
+// A helper that fails fails its test.
+#![allow(clippy::unwrap_used)]
+
+use engine::event::Event;
+use engine::event::id::{Digest, Stamp};
+use engine::event::iteration::{Checkpointed, ContextBuilt};
+use engine::event::policy::{Command, Policy};
+use engine::event::run::{RunOpened, Suspended};
+use engine::{Effect, Observation, State};
+use shell::driver::{Broken, Record, World, commit, drive};
+
+/// What reached the record, and what was made durable of it.
+#[derive(Default)]
+struct Kept {
+    appended: Vec<Event>,
+    durable: usize,
+    full: bool,
+}
+
+impl Record for Kept {
+    type Error = &'static str;
+
+    fn append(&mut self, event: &Event) -> Result<(), Self::Error> {
+        if self.full {
+            return Err("no room");
+        }
+        self.appended.push(event.clone());
+        Ok(())
+    }
+
+    fn sync(&mut self, _: &State) -> Result<(), Self::Error> {
+        self.durable = self.appended.len();
+        Ok(())
+    }
+
+    fn announce(&mut self, _: &Effect) {}
+}
+
+/// Answers whatever it is asked as if it had been asked to wait.
+struct Confused {
+    asked: usize,
+}
+
+impl World for Confused {
+    fn perform(&mut self, _: &State, _: &Effect) -> Observation {
+        self.asked += 1;
+        Observation::Waited { at: Stamp::default() }
+    }
+
+    fn stamp(&mut self) -> Stamp {
+        Stamp::default()
+    }
+
+    fn stop_asked(&mut self) -> Option<i32> {
+        None
+    }
+}
+
+fn opened() -> State {
+    let mut policy = Policy {
+        exec: Command::shell("agent"),
+        ..Policy::default()
+    };
+    policy.oracle.check = Command::shell("check");
+    State::open(RunOpened {
+        at: Stamp::default(),
+        run_id: "r".to_owned(),
+        engine: engine::VERSION.to_owned(),
+        workdir: "/w".into(),
+        boot_id: String::new(),
+        policy_digest: Digest::ZERO,
+        policy,
+        origins: Vec::new(),
+        programs: Vec::new(),
+    })
+}
+
+/// Events that are lawful somewhere, and not as the second one of a run.
+fn out_of_place() -> Vec<Event> {
+    let checkpointed = Checkpointed {
+        at: Stamp::default(),
+        iteration: 1,
+        tree: Digest::ZERO,
+        accepted: None,
+        check_exit: Some(0),
+        failing: 0,
+        spend_microusd: 0,
+        unread: 0,
+    };
+    let built = ContextBuilt {
+        iteration: 1,
+        path: "context".into(),
+        digest: Digest::ZERO,
+        bytes: 0,
+        tokens: 0,
+        manifest: Vec::new(),
+        error: String::new(),
+    };
+    let opened = opened().facts.opened;
+    vec![checkpointed.into(), built.into(), Event::from((*opened).clone())]
+}
+
+#[test]
+fn an_event_that_is_illegal_now_never_reaches_the_record() {
+    for event in out_of_place() {
+        let mut record = Kept::default();
+        let refused = commit(opened(), &event, &mut record).unwrap_err();
+        assert!(matches!(refused, Broken::Illegal(_)), "{}: {refused}", event.name());
+        assert!(record.appended.is_empty(), "{} was written", event.name());
+    }
+}
+
+#[test]
+fn the_state_adopts_no_event_that_could_not_be_written() {
+    let state = opened();
+    let event = state.suspend(
+        engine::event::run::SuspendCause::Signal,
+        15,
+        String::new(),
+        Stamp::default(),
+    );
+    assert!(matches!(&event, Event::Suspended(Suspended { code: 15, .. })));
+    let mut record = Kept {
+        full: true,
+        ..Kept::default()
+    };
+    let refused = commit(state.clone(), &event, &mut record).unwrap_err();
+    assert!(matches!(refused, Broken::Record("no room")), "{refused}");
+    let mut record = Kept::default();
+    let adopted = commit(state, &event, &mut record).unwrap();
+    assert!(adopted.facts.suspended.is_some() && record.appended == [event]);
+}
+
+#[test]
+fn an_answer_that_does_not_fit_ends_the_run_in_a_lawful_record() {
+    let mut record = Kept::default();
+    let mut world = Confused { asked: 0 };
+    let state = drive(opened(), &mut world, &mut record).unwrap();
+    assert_eq!(state.facts.halted.unwrap().cause, "foreign_answer");
+    assert_eq!((world.asked, record.durable), (1, record.appended.len()));
+    let whole = std::iter::once(Event::from((*opened().facts.opened).clone())).chain(record.appended);
+    assert!(State::fold(&whole.collect::<Vec<_>>()).is_ok());
+}
