@@ -174,7 +174,7 @@ active proctype governor() {
     :: atomic { !down && live.phase == OPEN ->
         enter_turn(); live.iteration = 0; live.attempt = 1; live.purpose = TURN; live.turn = tree; live.phase = CHECK }
 
-    /* tree_observed (resume): the surface, before a turn is paid for; the tree, before it is judged */
+    /* tree_observed (resume): the surface, before a turn is paid for; the tree, before it is checked */
     :: atomic { !down && live.look && !live.running && live.phase == BUILD ->
         live.look = false;
         if

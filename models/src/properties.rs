@@ -88,7 +88,8 @@ fn acceptance(before: &State, after: &State, world: &World) -> Result<(), Violat
     if honest && !(0..TESTS).all(kept) {
         return Err("a test that really passed in the accepted tree really passes in the next one");
     }
-    if tree.sources().watched != 0 || world.moved_ref || world.edited_hook || world.ghosts.touched || world.ghosts.stray {
+    if tree.sources().watched != 0 || world.moved_ref || world.edited_hook || world.ghosts.touched || world.ghosts.stray
+    {
         return Err("nothing that violates a guard is accepted");
     }
     Ok(())
@@ -111,7 +112,12 @@ pub fn announced(effect: &Effect, orphan: Option<&Effect>, truth: &Truth, state:
         if (*iteration, *attempt) <= truth.worked {
             return Err("no two work commands run under one number, over any number of lives");
         }
-        if state.facts.bounds.budget_microusd.is_some_and(|limit| truth.cost >= limit) {
+        if state
+            .facts
+            .bounds
+            .budget_microusd
+            .is_some_and(|limit| truth.cost >= limit)
+        {
             return Err("no work begins once the budget is really spent");
         }
     }
@@ -154,12 +160,13 @@ pub struct Rank(u32);
 impl Rank {
     /// Packed in order of weight: a walk remembers millions of them.
     fn new(lives: u32, looks: u32, turns: u32, room: u32, steps: u32) -> Self {
-        let packed = [(looks, 1), (turns, 6), (room, 4), (steps, 14)]
-            .into_iter()
-            .fold(lives, |packed, (part, bits)| {
-                assert!(part >> bits == 0, "a rank has too few bits for {part}");
-                packed << bits | part
-            });
+        let packed =
+            [(looks, 1), (turns, 6), (room, 4), (steps, 14)]
+                .into_iter()
+                .fold(lives, |packed, (part, bits)| {
+                    assert!(part >> bits == 0, "a rank has too few bits for {part}");
+                    packed << bits | part
+                });
         Self(packed)
     }
 }

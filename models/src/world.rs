@@ -135,7 +135,11 @@ impl World {
                 self.check(look, *purpose == CheckPurpose::Baseline)
             }
             Effect::Restore { to, .. } => {
-                let repair = if let Act::Repair(repair) = act { repair } else { Repair::Fine };
+                let repair = if let Act::Repair(repair) = act {
+                    repair
+                } else {
+                    Repair::Fine
+                };
                 self.restore(*to, repair)
             }
         }
@@ -385,7 +389,11 @@ impl World {
             written: 1,
             removed: 0,
             saved,
-            error: if repair == Repair::Fine { String::new() } else { "disk full".into() },
+            error: if repair == Repair::Fine {
+                String::new()
+            } else {
+                "disk full".into()
+            },
         }
     }
 }

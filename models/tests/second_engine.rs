@@ -133,7 +133,14 @@ impl Runs {
 
 fn text(node: &Node) -> String {
     let (live, durable) = (&node.live.state, &node.durable.state);
-    let beside = (&node.world, node.truth, &node.pending, &node.orphan, node.down, node.interruptions);
+    let beside = (
+        &node.world,
+        node.truth,
+        &node.pending,
+        &node.orphan,
+        node.down,
+        node.interruptions,
+    );
     format!("{live:?} {durable:?} {beside:?}")
 }
 
@@ -175,7 +182,9 @@ impl Model for Runs {
             Property::always(CLAIMS[1].name, claimed::<1>),
             Property::always(CLAIMS[2].name, claimed::<2>),
         ];
-        properties.extend(goals!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33));
+        properties.extend(
+            goals!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33),
+        );
         properties
     }
 }

@@ -91,7 +91,11 @@ fn told(menu: &Menu, fault: Fault, path: &[usize]) -> Counterexample {
     let steps = path.len();
     Counterexample {
         property: fault,
-        story: format!("in {steps} steps\n{}\nthe journal:\n{}", words.join("\n"), transcript(&journal)),
+        story: format!(
+            "in {steps} steps\n{}\nthe journal:\n{}",
+            words.join("\n"),
+            transcript(&journal)
+        ),
     }
 }
 

@@ -96,7 +96,11 @@ pub fn explore(menu: &Menu, states_max: usize, sample_every: usize) -> Result<Ex
             story: String::new(),
         }),
         Err(fault) => {
-            let path: Vec<_> = walk.path.iter().filter_map(|frame| frame.tried.checked_sub(1)).collect();
+            let path: Vec<_> = walk
+                .path
+                .iter()
+                .filter_map(|frame| frame.tried.checked_sub(1))
+                .collect();
             Err(shortest(menu, fault, &path))
         }
     }
@@ -172,7 +176,9 @@ impl Walk<'_> {
         };
         self.inspector.node(node, choices)?;
         self.found.depth = self.found.depth.max(self.path.len() - 1);
-        self.found.reasons.extend(node.state().facts.halted.as_ref().map(|halted| halted.reason));
+        self.found
+            .reasons
+            .extend(node.state().facts.halted.as_ref().map(|halted| halted.reason));
         for claim in &self.menu.claims {
             if !(claim.holds)(node) {
                 self.found.refuted.insert(claim.name);
