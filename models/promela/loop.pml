@@ -380,7 +380,7 @@ active proctype governor() {
     /* somebody changes the workdir between two lives */
     :: atomic { down && live.iteration > 0 && tree != CHEAT && lives == 0 && LIVES > 0 && !orphan -> tree = CHEAT }
 
-    /* a new life ends what the last one left running: interrupted, settled, resumed */
+    /* a new life ends what the last one left running: interrupted, resumed, settled */
     :: atomic { down ->
 #ifndef BUG_REAP
         orphan = false;

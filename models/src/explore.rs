@@ -184,9 +184,9 @@ impl Menu {
         if let Some(interrupted) = next.state().recover(next.world.now()) {
             next.commit(interrupted, events)?;
         }
-        next.settle(events)?;
         let resumed = next.state().resume(next.world.now(), "0".into(), String::new(), 0);
-        next.commit(resumed, events)
+        next.commit(resumed, events)?;
+        next.settle(events)
     }
 
     /// A person gives a run that reached its cap some more.
