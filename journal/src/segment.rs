@@ -199,7 +199,7 @@ pub struct Layout {
 impl Default for Layout {
     fn default() -> Self {
         Self {
-            first_bytes: 1 << 20,
+            first_bytes: 256 << 10,
             max_bytes: 16 << 20,
             background: true,
         }
@@ -282,8 +282,8 @@ mod tests {
     #[test]
     fn a_segment_is_large_enough_for_the_batch_that_asked_for_it() {
         let layout = Layout::default();
-        assert_eq!(layout.size_bytes(0, 4096), 1 << 20);
-        assert_eq!(layout.size_bytes(3, 4096), 8 << 20);
+        assert_eq!(layout.size_bytes(0, 4096), 256 << 10);
+        assert_eq!(layout.size_bytes(3, 4096), 2 << 20);
         assert_eq!(layout.size_bytes(40, 4096), 16 << 20);
         assert_eq!(layout.size_bytes(0, 8 << 20), (8 << 20) + 4096);
     }

@@ -51,7 +51,7 @@ fn a_read_only_state_directory_is_named_at_once() {
 #[test]
 fn a_disk_that_is_too_small_from_the_start_is_named() {
     let project = Project::new();
-    let Some(_mount) = Mount::new(&project.root.join(".loopexec"), "size=512k,mode=0700") else {
+    let Some(_mount) = Mount::new(&project.root.join(".loopexec"), "size=128k,mode=0700") else {
         return;
     };
     let args = ["run", "--check", "exit 1", "--exec", "touch $OUT/ran", "--once"];
@@ -103,7 +103,7 @@ fn a_disk_that_fills_up_stops_the_run_and_what_was_recorded_verifies() {
 fn a_journal_that_runs_out_of_room_suspends_the_run_until_there_is_some() {
     let project = Project::new();
     let state = project.root.join(".loopexec");
-    // Room for the first segment, and not for the one after it.
+    // Room for the first segments, and not for the one after them.
     let Some(_mount) = Mount::new(&state, "size=2600k,mode=0700") else {
         return;
     };
