@@ -134,6 +134,23 @@ pub fn books(state: &State, truth: &Truth) -> Result<(), Violated> {
     Ok(())
 }
 
+/// What SPEC 3.6 says of the reason, in words of its own: the work is done, or its evidence is in doubt.
+fn for_good(state: &State) -> bool {
+    use HaltReason as R;
+    let done_or_doubtful = [
+        R::SuccessConditionMet,
+        R::BlockedPathModified,
+        R::RewardHackingDetected,
+        R::MetricIntegrityViolation,
+        R::CredentialScopeInvalid,
+        R::ObjectiveUnverified,
+        R::InvariantFailed,
+        R::InternalError,
+    ];
+    let reason = state.facts.halted.as_ref().map(|halted| halted.reason);
+    reason.is_none_or(|reason| done_or_doubtful.contains(&reason))
+}
+
 /// A closed run takes no fact but those that may follow an end.
 pub fn finality(state: &State, specimens: &BTreeMap<u16, Event>) -> Result<(), Violated> {
     let Phase::Closed(_) = state.phase else { return Ok(()) };
@@ -142,7 +159,7 @@ pub fn finality(state: &State, specimens: &BTreeMap<u16, Event>) -> Result<(), V
     }
     for event in specimens.values() {
         let may = match event {
-            Event::Resumed(_) => state.resumable().is_ok(),
+            Event::Resumed(_) => !for_good(state) && state.facts.t0.is_some(),
             Event::Amended(_) | Event::Acked(_) | Event::Settled(_) => true,
             _ => false,
         };
