@@ -3,7 +3,7 @@
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::support::cli::{Live, Project, fifo, wait_until};
+use crate::support::cli::{Live, Project, Said, fifo, wait_until};
 use crate::support::schema;
 
 #[test]
@@ -137,40 +137,31 @@ fn once_is_one_iteration_whatever_else_is_said_and_step_is_the_same() {
     }
 }
 
+/// The counting project, run to green with one more flag.
+fn counted(flag: &str) -> Said {
+    let words = [
+        "run",
+        flag,
+        "--check",
+        "sh check.sh",
+        "--exec",
+        "sh fix.sh",
+        "--collector",
+        "tap",
+    ];
+    Project::counting().run(&words).exits(10)
+}
+
 #[test]
 fn quiet_says_nothing_before_the_end() {
-    let project = Project::counting();
-    let said = project
-        .run(&[
-            "run",
-            "-q",
-            "--check",
-            "sh check.sh",
-            "--exec",
-            "sh fix.sh",
-            "--collector",
-            "tap",
-        ])
-        .exits(10);
+    let said = counted("-q");
     assert_eq!(said.err, "");
     assert!(said.out.contains("success_condition_met"));
 }
 
 #[test]
 fn the_event_stream_begins_with_its_version_and_ends_with_the_object() {
-    let project = Project::counting();
-    let said = project
-        .run(&[
-            "run",
-            "--events",
-            "--check",
-            "sh check.sh",
-            "--exec",
-            "sh fix.sh",
-            "--collector",
-            "tap",
-        ])
-        .exits(10);
+    let said = counted("--events");
     assert_eq!(said.err, "");
     let lines: Vec<Value> = said
         .out

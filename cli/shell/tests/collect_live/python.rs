@@ -123,17 +123,23 @@ fn a_hard_exit_in_the_middle_of_pytest_leaves_unconcluded_members() {
     assert_eq!(status(&seen, "test_exit.py::test_c"), Status::Error);
 }
 
+/// A failing test beside a `conftest.py` that makes the session exit with 0: what is measured all the same.
+fn red_behind(python: &str, conftest: &str) -> Measured {
+    let run = pytest_project(python, "")
+        .with("conftest.py", conftest)
+        .with("test_red.py", "def test_red(): assert 0\n")
+        .run("pytest");
+    assert_eq!(run.exit, Some(0), "the check itself claims success");
+    let seen = run.measured();
+    assert_eq!(status(&seen, "test_red.py::test_red"), Status::Failed);
+    seen
+}
+
 #[test]
 fn a_pytest_session_whose_status_is_rewritten_contradicts_the_exit() {
     let Some(python) = python() else { return };
     let hook = "def pytest_sessionfinish(session, exitstatus):\n    session.exitstatus = 0\n";
-    let project = pytest_project(&python, "")
-        .with("conftest.py", hook)
-        .with("test_red.py", "def test_red(): assert 0\n");
-    let run = project.run("pytest");
-    assert_eq!(run.exit, Some(0), "the check itself claims success");
-    let seen = run.measured();
-    assert_eq!(status(&seen, "test_red.py::test_red"), Status::Failed);
+    let seen = red_behind(&python, hook);
     assert!(
         seen.contradictions.iter().any(|sentence| sentence.contains("status 1")),
         "{:?}",
@@ -145,13 +151,7 @@ fn a_pytest_session_whose_status_is_rewritten_contradicts_the_exit() {
 fn a_pytest_report_that_is_rewritten_stays_a_failure() {
     let Some(python) = python() else { return };
     let hook = "import pytest\n@pytest.hookimpl(hookwrapper=True)\ndef pytest_runtest_makereport(item, call):\n    outcome = yield\n    outcome.get_result().outcome = 'passed'\n";
-    let project = pytest_project(&python, "")
-        .with("conftest.py", hook)
-        .with("test_red.py", "def test_red(): assert 0\n");
-    let run = project.run("pytest");
-    assert_eq!(run.exit, Some(0), "the check itself claims success");
-    let seen = run.measured();
-    assert_eq!(status(&seen, "test_red.py::test_red"), Status::Failed);
+    let seen = red_behind(&python, hook);
     assert!(!seen.contradictions.is_empty());
 }
 
