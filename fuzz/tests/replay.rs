@@ -82,7 +82,7 @@ fn the_other_corpora_reach_what_is_legal_and_what_is_not() {
                 "nothing-intact",
                 "nothing-fails",
                 "run_opened-intact",
-                "run_opened-fails",
+                "tree_observed-passed_over",
             ],
         ),
         (
