@@ -217,6 +217,10 @@ impl State {
             }
             // A governor may have been stopped with a command under way: the next life answers that first.
             Event::Interrupted(_) if facts.suspended.is_some() => under_way(&mut facts, phase, event)?,
+            // Money is set aside for work, and a run that is over does none.
+            Event::Reserved(_) if matches!(phase, Phase::Closed(_)) => {
+                return open_only(&phase, event, &facts).map(|()| Self { facts, phase });
+            }
             _ if ledger(&mut facts, event) => phase,
             _ => {
                 open_only(&phase, event, &facts)?;

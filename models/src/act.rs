@@ -157,6 +157,8 @@ pub enum Repair {
     Fine,
     /// Stops half-way with an error.
     Fails,
+    /// Puts all of it back and reports an error all the same.
+    Complains,
 }
 
 /// How the writing of the slice goes.

@@ -7,11 +7,20 @@ use engine::event::halt::HaltReason;
 use engine::event::iteration::TreePurpose;
 use engine::{Effect, Next, Phase, State};
 
-use crate::project::Tree;
+use crate::project::{TESTS, Tree, bit, name};
 use crate::world::{Runner, World};
 
 /// A property that a step broke, in one sentence.
 pub type Violated = &'static str;
+
+/// What work commands really did, whatever the journal says of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Truth {
+    /// Iteration and attempt of the newest one that really ran.
+    pub worked: (u32, u32),
+    /// What all of them really used, in micro-USD.
+    pub cost: u64,
+}
 
 /// Checks one event: the state before it, the state after it, the world it happened in.
 pub fn step(before: &State, event: &Event, after: &State, world: &World) -> Result<(), Violated> {
@@ -72,11 +81,74 @@ fn acceptance(before: &State, after: &State, world: &World) -> Result<(), Violat
     {
         return Err("the accepted passing set never loses a member");
     }
-    let fooled = Tree::of(new.tree).is_none_or(|tree| tree.sources().watched != 0);
-    if fooled || world.moved_ref || world.edited_hook || world.ghosts.touched || world.ghosts.stray {
+    let tree = Tree::of(new.tree).unwrap_or_default();
+    // Where a test was shown as something else than it is, nobody can know better.
+    let honest = world.runner == Runner::Known && !world.ghosts.flipped && world.ghosts.judged == Some(tree.sources());
+    let kept = |n: u8| !before_passes(before, n) || tree.keeps(bit(n));
+    if honest && !(0..TESTS).all(kept) {
+        return Err("a test that really passed in the accepted tree really passes in the next one");
+    }
+    if tree.sources().watched != 0 || world.moved_ref || world.edited_hook || world.ghosts.touched || world.ghosts.stray
+    {
         return Err("nothing that violates a guard is accepted");
     }
     Ok(())
+}
+
+/// Test `n` passed in the accepted tree, by the record and in truth.
+fn before_passes(before: &State, n: u8) -> bool {
+    let recorded = |accepted: &engine::Accepted| {
+        accepted.passing.contains(&name(n)) && Tree::of(accepted.tree).is_some_and(|tree| tree.keeps(bit(n)))
+    };
+    before.facts.accepted.as_deref().is_some_and(recorded)
+}
+
+/// An effect begins: nothing else is under way, no work is paid for twice, and there is money for it.
+pub fn announced(effect: &Effect, orphan: Option<&Effect>, truth: &Truth, state: &State) -> Result<(), Violated> {
+    if orphan.is_some() {
+        return Err("no effect begins while a command of a dead governor runs");
+    }
+    if let Effect::Execute { iteration, attempt, .. } = effect {
+        if (*iteration, *attempt) <= truth.worked {
+            return Err("no two work commands run under one number, over any number of lives");
+        }
+        if state
+            .facts
+            .bounds
+            .budget_microusd
+            .is_some_and(|limit| truth.cost >= limit)
+        {
+            return Err("no work begins once the budget is really spent");
+        }
+    }
+    Ok(())
+}
+
+/// Whatever work really cost is booked or still set aside, on disk as in memory.
+pub fn books(state: &State, truth: &Truth) -> Result<(), Violated> {
+    let spend = &state.facts.spend;
+    let known = spend.microusd.saturating_add(spend.reserved_microusd);
+    if truth.cost > known {
+        return Err("what the work really cost is booked or still reserved");
+    }
+    Ok(())
+}
+
+/// What SPEC 3.6 says of the reason, in words of its own: the work is done, or its evidence is in doubt.
+fn for_good(state: &State) -> bool {
+    use HaltReason as R;
+    let done_or_doubtful = [
+        R::SuccessConditionMet,
+        R::BlockedPathModified,
+        R::RewardHackingDetected,
+        R::MetricIntegrityViolation,
+        R::CredentialScopeInvalid,
+        R::ObjectiveUnverified,
+        R::InvariantFailed,
+        R::InternalError,
+    ];
+    let reason = state.facts.halted.as_ref().map(|halted| halted.reason);
+    reason.is_none_or(|reason| done_or_doubtful.contains(&reason))
 }
 
 /// A closed run takes no fact but those that may follow an end.
@@ -87,7 +159,7 @@ pub fn finality(state: &State, specimens: &BTreeMap<u16, Event>) -> Result<(), V
     }
     for event in specimens.values() {
         let may = match event {
-            Event::Resumed(_) => state.resumable().is_ok(),
+            Event::Resumed(_) => !for_good(state) && state.facts.t0.is_some(),
             Event::Amended(_) | Event::Acked(_) | Event::Settled(_) => true,
             _ => false,
         };
@@ -99,39 +171,27 @@ pub fn finality(state: &State, specimens: &BTreeMap<u16, Event>) -> Result<(), V
 }
 
 /// What is left of lives, of looks after a resume, of iterations, of rooms, of the steps in a room.
-pub type Rank = (u32, u32, u32, u32, u32);
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Rank(u32);
+
+impl Rank {
+    /// Packed in order of weight: a walk remembers millions of them.
+    fn new(lives: u32, looks: u32, turns: u32, room: u32, steps: u32) -> Self {
+        let packed =
+            [(looks, 1), (turns, 6), (room, 4), (steps, 14)]
+                .into_iter()
+                .fold(lives, |packed, (part, bits)| {
+                    assert!(part >> bits == 0, "a rank has too few bits for {part}");
+                    packed << bits | part
+                });
+        Self(packed)
+    }
+}
 
 /// A measure that falls with every step, so that every run ends. `lives` counts what is left of deaths and stops.
-pub fn rank(state: &State, pending: Option<&Effect>, lives: u32) -> Rank {
+pub fn rank(state: &State, next: &Next, pending: Option<&Effect>, lives: u32) -> Rank {
     let facts = &state.facts;
     let left = facts.bounds.max_iterations.saturating_sub(facts.iteration);
-    let attempts = |attempt: u32| 100_u32.saturating_sub(attempt) * 10;
-    let steps = match (state.next(), pending) {
-        (Next::Perform(Effect::ObserveTree { purpose, .. }), _) => {
-            match purpose {
-                TreePurpose::Resume => 9_000,
-                // Behind the check that a later life runs before it works.
-                TreePurpose::AfterCheck if matches!(state.phase, Phase::BuildContext(_) | Phase::Execute(_)) => 3_000,
-                _ => 6,
-            }
-        }
-        (Next::Perform(Effect::Execute { attempt, .. }), _) => 1_000 + attempts(attempt) + 8,
-        (Next::Perform(Effect::Wait { attempt, .. }), _) => 1_000 + attempts(attempt) + 9,
-        (Next::Perform(Effect::Check { attempt, .. }), _) => 4_000 + attempts(attempt) + 8,
-        (Next::Perform(Effect::Restore { attempt, .. }), _) => 1_000 + attempts(attempt) + 8,
-        (Next::Perform(Effect::BuildContext(_)), _) => 6,
-        (Next::Await, Some(Effect::Check { attempt, .. })) => 4_000 + attempts(*attempt) + 7,
-        (Next::Await, Some(Effect::Execute { attempt, .. } | Effect::Restore { attempt, .. })) => {
-            1_000 + attempts(*attempt) + 7
-        }
-        (Next::Await, _) => 0,
-        (Next::Record(Event::RetryScheduled(retry)), _) => 1_000 + attempts(retry.attempt - 1) + 4,
-        (Next::Record(Event::CandidateRejected(_)), _) => 2_500,
-        (Next::Record(Event::Halted(_)), _) => 1,
-        (Next::Record(Event::GuardsJudged(_)), _) => 5,
-        (Next::Record(_), _) => 4,
-        (Next::Stop, _) => 0,
-    };
     // Leaving BuildContext begins the next iteration.
     let (turns, room) = match &state.phase {
         Phase::Open(_) => (left + 1, 9),
@@ -146,5 +206,36 @@ pub fn rank(state: &State, pending: Option<&Effect>, lives: u32) -> Rank {
     };
     // Until a resumed run has looked again it may have to go back to the check of the turn at hand, or to t0.
     let looks = u32::from(facts.revalidate && facts.halted.is_none());
-    (lives, looks, turns, room, steps)
+    Rank::new(lives, looks, turns, room, steps(state, next, pending))
+}
+
+/// What is left to do in the room at hand.
+fn steps(state: &State, next: &Next, pending: Option<&Effect>) -> u32 {
+    let attempts = |attempt: u32| 100_u32.saturating_sub(attempt) * 10;
+    match (next, pending) {
+        (Next::Perform(Effect::ObserveTree { purpose, .. }), _) => {
+            match purpose {
+                TreePurpose::Resume => 9_000,
+                // Behind the check that a later life runs before it works.
+                TreePurpose::AfterCheck if matches!(state.phase, Phase::BuildContext(_) | Phase::Execute(_)) => 3_000,
+                _ => 6,
+            }
+        }
+        (Next::Perform(Effect::Execute { attempt, .. }), _) => 1_000 + attempts(*attempt) + 8,
+        (Next::Perform(Effect::Wait { attempt, .. }), _) => 1_000 + attempts(*attempt) + 9,
+        (Next::Perform(Effect::Check { attempt, .. }), _) => 4_000 + attempts(*attempt) + 8,
+        (Next::Perform(Effect::Restore { attempt, .. }), _) => 1_000 + attempts(*attempt) + 8,
+        (Next::Perform(Effect::BuildContext(_)), _) => 6,
+        (Next::Await, Some(Effect::Check { attempt, .. })) => 4_000 + attempts(*attempt) + 7,
+        (Next::Await, Some(Effect::Execute { attempt, .. } | Effect::Restore { attempt, .. })) => {
+            1_000 + attempts(*attempt) + 7
+        }
+        (Next::Await, _) => 0,
+        (Next::Record(Event::RetryScheduled(retry)), _) => 1_000 + attempts(retry.attempt - 1) + 4,
+        (Next::Record(Event::CandidateRejected(_)), _) => 2_500,
+        (Next::Record(Event::Halted(_)), _) => 1,
+        (Next::Record(Event::GuardsJudged(_)), _) => 5,
+        (Next::Record(_), _) => 4,
+        (Next::Stop, _) => 0,
+    }
 }

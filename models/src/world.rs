@@ -34,6 +34,8 @@ pub struct Ghosts {
     pub greens: u8,
     /// Those of them that showed a failing test as passing: nothing tells them from the truth.
     pub lies: u8,
+    /// Some run on those sources showed a test as what it is not.
+    pub flipped: bool,
     /// Bit n: the baseline named test n, and it counted. Nobody can miss what t0 never showed.
     pub named: u8,
     /// Something wrote into the state directory since the last turn began.
@@ -135,7 +137,14 @@ impl World {
                 let look = if let Act::Look(look) = act { look } else { Look::Honest };
                 self.check(look, *purpose == CheckPurpose::Baseline)
             }
-            Effect::Restore { to, .. } => self.restore(*to, act == Act::Repair(Repair::Fails)),
+            Effect::Restore { to, .. } => {
+                let repair = if let Act::Repair(repair) = act {
+                    repair
+                } else {
+                    Repair::Fine
+                };
+                self.restore(*to, repair)
+            }
         }
     }
 
@@ -317,8 +326,9 @@ impl World {
     fn witness(&mut self, judged: Tree, green: bool, lie: bool) {
         if self.ghosts.judged != Some(judged) {
             self.ghosts.judged = Some(judged);
-            (self.ghosts.greens, self.ghosts.lies) = (0, 0);
+            (self.ghosts.greens, self.ghosts.lies, self.ghosts.flipped) = (0, 0, false);
         }
+        self.ghosts.flipped |= lie;
         self.ghosts.greens = (self.ghosts.greens + u8::from(green)).min(3);
         self.ghosts.lies = (self.ghosts.lies + u8::from(green && lie)).min(3);
     }
@@ -380,9 +390,9 @@ impl World {
         }
     }
 
-    fn restore(&mut self, to: Digest, fails: bool) -> Observation {
+    fn restore(&mut self, to: Digest, repair: Repair) -> Observation {
         let saved = self.tree.digest();
-        if fails {
+        if repair == Repair::Fails {
             // Half of it: whatever the salt stood for is back, the rest is not.
             self.tree.salt = Tree::of(to).map_or(0, |tree| tree.salt);
         } else if let Some(tree) = Tree::of(to) {
@@ -393,7 +403,11 @@ impl World {
             written: 1,
             removed: 0,
             saved,
-            error: if fails { "disk full".into() } else { String::new() },
+            error: if repair == Repair::Fine {
+                String::new()
+            } else {
+                "disk full".into()
+            },
         }
     }
 }

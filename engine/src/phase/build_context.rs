@@ -76,15 +76,8 @@ fn cap(facts: &Facts) -> Option<Next> {
             &detail,
         ));
     }
-    if let Some(limit) = facts.bounds.budget_microusd
-        && facts.spend.microusd >= limit
-    {
-        return Some(halt(
-            facts,
-            HaltReason::BudgetExceeded,
-            "spend",
-            &overshoot(facts.spend.microusd, limit),
-        ));
+    if let Some(halt) = spent(facts) {
+        return Some(halt);
     }
     if let Some(limit) = facts.bounds.timeout_ms
         && facts.elapsed_ms >= limit
@@ -92,6 +85,13 @@ fn cap(facts: &Facts) -> Option<Next> {
         return Some(out_of_time(facts));
     }
     (facts.iteration >= facts.bounds.max_iterations).then(|| iteration_cap(facts))
+}
+
+/// The budget is spent: no attempt at the work is paid for any more, neither a first one nor a retry.
+pub(crate) fn spent(facts: &Facts) -> Option<Next> {
+    let limit = facts.bounds.budget_microusd?;
+    let spent = facts.spend.microusd;
+    (spent >= limit).then(|| halt(facts, HaltReason::BudgetExceeded, "spend", &overshoot(spent, limit)))
 }
 
 /// The working time of the whole run is spent.

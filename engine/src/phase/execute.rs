@@ -12,7 +12,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::build_context::out_of_time;
+use super::build_context::{out_of_time, spent};
 use super::check::Check;
 use super::{Illegal, Phase, Room, Turn, halt};
 use crate::effect::{Effect, Next};
@@ -242,6 +242,9 @@ impl Room for Execute {
 
     fn next(&self, facts: &Facts) -> Next {
         let (iteration, attempt) = (self.iteration, self.attempt);
+        if let (Stage::Ask | Stage::Backoff, Some(halt)) = (self.stage, spent(facts)) {
+            return halt;
+        }
         match self.stage {
             Stage::Ask => Next::Perform(Effect::Execute {
                 iteration,

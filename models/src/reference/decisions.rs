@@ -195,6 +195,7 @@ impl Reader {
             ("open", reason) => matches!(reason, "workspace_invalid" | "invariant_failed" | "check_inadequate"),
             ("context", "max_iterations_reached") => self.iteration >= self.max_iterations,
             ("context", "budget_exceeded") => true,
+            ("exec:ask" | "exec:walk", "budget_exceeded") => cause == "spend",
             ("context", "comprehension_debt_exceeded") => number(&self.policy["thresholds"], "comprehension_every") > 0,
             ("check", "human_required") => self.turn.asked,
             ("check", "budget_exceeded") => self.turn.out_of_time,

@@ -141,7 +141,7 @@ fn lives(life: &RefCell<Life>) -> Result<(Option<HaltReason>, u32), String> {
 }
 
 /// A check is over and the walk behind it is not: whatever is found there counts as written by the check, whoever wrote
-/// it. See SPEC 16.5.6.
+/// it. See SPEC 16.6.6.
 fn unseen(events: &[Event]) -> bool {
     let of_life = |event: &&Event| {
         let name = event.name();

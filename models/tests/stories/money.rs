@@ -3,8 +3,9 @@
 use engine::event::Event;
 use engine::event::halt::HaltReason as R;
 use engine::event::money::{CallStatus, Reserved, ReservedCall, Settled, UsedCall};
+use engine::event::policy::{OnExecFailure, Policy};
 use engine::{Effect, Next};
-use models::act::Edit;
+use models::act::{Edit, End, Turn};
 use models::drive::{Ended, Point, Run};
 use models::script::Script;
 
@@ -107,4 +108,24 @@ fn usage_of_two_lives_adds_up_to_one_budget_and_a_repeat_adds_nothing() {
         "spend",
         "120 micro-USD are spent of 100, 20 more than allowed",
     );
+}
+
+#[test]
+fn a_retry_is_not_paid_for_once_the_budget_is_spent() {
+    let retried = |p: &mut Policy| {
+        p.bounds.budget_microusd = Some(100);
+        p.failures.on_exec_failure = OnExecFailure::Retry;
+    };
+    let mut script = Script {
+        turns: vec![Turn::ends(End::Exit(1))],
+        stops: vec!["execute_ended"],
+        ..Script::default()
+    };
+    let mut run = Run::new(policy(retried), project(0));
+    assert_eq!(run.live(&mut script).unwrap(), Ended::Suspended);
+    run.journal.push(settled(1, "r/1/exec/a", 100));
+    go_on(&mut run, &mut script);
+    ends(&run, R::BudgetExceeded, "spend", "100 micro-USD are spent of 100");
+    let worked = run.journal.iter().filter(|event| event.name() == "execute_began");
+    assert_eq!(worked.count(), 1);
 }
