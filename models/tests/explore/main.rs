@@ -69,7 +69,7 @@ const STATES: [(&str, usize); 12] = [
     ("failing", 246_961),
     ("hiding", 695_150),
     ("indebted", 357_162),
-    ("lying", 1_012_823),
+    ("lying", 1_211_342),
     ("paid", 1_568_723),
     ("patient", 661_486),
     ("unfit", 2),
