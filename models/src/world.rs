@@ -3,16 +3,18 @@
 //! What the world *really* is stands beside what it *says*: properties are stated over [`Ghosts`], never
 //! over the engine's own fields, so that a fault in a guard cannot hide itself.
 
+mod said;
+
 use engine::event::id::{Digest, Stamp};
 use engine::event::iteration::{CheckPurpose, TreePurpose};
 use engine::event::measurement::{
-    Captured, CommandRun, GitSeen, GitState, MemberStatus, RefChange, ReportState, RunOutcome, StopCause, Survivor,
-    TreeChange, TreeSeen,
+    GitSeen, GitState, MemberStatus, RefChange, ReportState, RunOutcome, StopCause, TreeSeen,
 };
 use engine::{Effect, IntegrityReading, Observation, Reading};
 
 use crate::act::{Act, Edit, End, Look, Repair, Slice, Turn, Walk};
 use crate::project::{SNAPSHOT, TESTS, Tree, base_of, bit, name};
+use said::{command, product, survivor, touched};
 
 /// Who reads the output of the check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -409,39 +411,6 @@ impl World {
                 "disk full".into()
             },
         }
-    }
-}
-
-fn product() -> TreeChange {
-    TreeChange {
-        path: "src/lib.rs".into(),
-        kind: engine::event::measurement::ChangeKind::Modified,
-    }
-}
-
-fn touched(touched: bool) -> Vec<String> {
-    touched.then(|| "journal/0.seg".into()).into_iter().collect()
-}
-
-fn survivor(ended: bool) -> Survivor {
-    Survivor {
-        pid: 7,
-        command: "sleep 600".into(),
-        ended,
-    }
-}
-
-fn command(outcome: RunOutcome, code: i32, stop: StopCause) -> CommandRun {
-    CommandRun {
-        outcome,
-        code,
-        stop,
-        duration_ms: 0,
-        cpu_ms: 0,
-        rss_max_kib: 0,
-        stdout: Captured::default(),
-        stderr: Captured::default(),
-        survivors: Vec::new(),
     }
 }
 
