@@ -1,6 +1,7 @@
 //! Report: a fold of events into rows and totals. `report`, `status`, `export` and the projections read
 //! it; the words are somebody else's.
 
+use alloc::rc::Rc;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
@@ -51,7 +52,8 @@ pub struct Row {
     pub failing: u64,
     pub best: u64,
     pub no_op: bool,
-    pub guards: Vec<GuardRun>,
+    /// Shared with the row before while it says the same, as it mostly does.
+    pub guards: Rc<[GuardRun]>,
     pub findings: Vec<Finding>,
     pub fate: Fate,
     pub verdict: Option<HaltReason>,
@@ -73,7 +75,7 @@ impl Row {
             failing: 0,
             best: 0,
             no_op: false,
-            guards: Vec::new(),
+            guards: Rc::default(),
             findings: Vec::new(),
             fate: Fate::Open,
             verdict: None,
@@ -131,6 +133,27 @@ impl Report {
             report.add(event);
         }
         report
+    }
+
+    /// Lets go of all but the row of this iteration and the one before it, for who shows each only once. Totals and
+    /// warnings stay.
+    pub fn forget_before(&mut self, iteration: u32) {
+        if let Some(at) = self.rows.iter().rposition(|row| row.iteration == iteration) {
+            self.rows.drain(..at.saturating_sub(1));
+        }
+    }
+
+    /// These runs, from an earlier row if one says the same.
+    fn guards(&self, runs: &[GuardRun]) -> Rc<[GuardRun]> {
+        let known = self
+            .rows
+            .iter()
+            .rev()
+            .map(|row| &row.guards)
+            .find(|known| !known.is_empty());
+        known
+            .filter(|known| ***known == *runs)
+            .map_or_else(|| runs.into(), Rc::clone)
     }
 
     fn row(&mut self, iteration: u32) -> &mut Row {
@@ -221,8 +244,9 @@ impl Report {
                 }
             }
             Event::GuardsJudged(judged) => {
+                let guards = self.guards(&judged.report.guards);
                 let row = self.row(judged.iteration);
-                row.guards.clone_from(&judged.report.guards);
+                row.guards = guards;
                 row.findings.clone_from(&judged.report.findings);
             }
             Event::CandidateAccepted(accepted) => {

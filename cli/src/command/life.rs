@@ -6,6 +6,7 @@ use clap::Args;
 use engine::event::Event;
 use engine::event::halt::HaltReason;
 use engine::event::run::SuspendCause;
+use engine::report::Report;
 use engine::{Effect, State};
 use serde::Serialize;
 use shell::paths::RunDir;
@@ -79,7 +80,10 @@ impl Showing {
 pub(crate) struct Watcher {
     progress: Progress,
     events: bool,
-    fold: Fold,
+    /// Of the newest iterations: how long a run is must not show in how much is held.
+    report: Report,
+    /// How many events are in it.
+    seen: u64,
     success_exit: i32,
 }
 
@@ -88,7 +92,8 @@ impl Watcher {
         Self {
             progress: Progress::new(scene.err, showing.quiet || scene.json),
             events: showing.events,
-            fold: Fold::default(),
+            report: Report::default(),
+            seen: 0,
             success_exit: 0,
         }
     }
@@ -99,7 +104,7 @@ impl Watch for Watcher {
         self.success_exit = state.facts.policy().oracle.success_exit;
         // A later life begins with what the earlier ones recorded.
         if let Ok(record) = Record::read(run.clone()) {
-            self.fold = record.fold;
+            (self.report, self.seen) = (record.fold.report, record.fold.events);
         }
         if self.events {
             EventStream::opening(run.id().as_str());
@@ -112,13 +117,15 @@ impl Watch for Watcher {
         if self.events {
             EventStream::event(seq, event);
         }
-        if seq >= self.fold.events {
-            self.fold.add(seq, event);
+        if seq >= self.seen {
+            self.report.add(event);
+            self.seen = seq + 1;
         }
         if let Event::Checkpointed(done) = event
-            && let Some(line) = render::iteration_line(&self.fold.report, done.iteration, self.success_exit)
+            && let Some(line) = render::iteration_line(&self.report, done.iteration, self.success_exit)
         {
             self.progress.line(&line);
+            self.report.forget_before(done.iteration);
         }
         if let Event::RetryScheduled(retry) = event {
             let wait = render::milliseconds(retry.delay_ms);

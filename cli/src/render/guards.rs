@@ -18,7 +18,7 @@ impl Guards {
     /// From the newest row in which guards judged.
     pub(crate) fn of(report: &Report) -> Self {
         let judged = report.rows.iter().rev().find(|row| !row.guards.is_empty());
-        Self::from_runs(judged.map_or(&[], |row| row.guards.as_slice()))
+        Self::from_runs(judged.map_or(&[], |row| &*row.guards))
     }
 
     fn from_runs(runs: &[GuardRun]) -> Self {
