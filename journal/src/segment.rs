@@ -200,7 +200,7 @@ impl Default for Layout {
     fn default() -> Self {
         Self {
             first_bytes: 256 << 10,
-            max_bytes: 16 << 20,
+            max_bytes: 2 << 20,
             background: true,
         }
     }
@@ -284,7 +284,7 @@ mod tests {
         let layout = Layout::default();
         assert_eq!(layout.size_bytes(0, 4096), 256 << 10);
         assert_eq!(layout.size_bytes(3, 4096), 2 << 20);
-        assert_eq!(layout.size_bytes(40, 4096), 16 << 20);
+        assert_eq!(layout.size_bytes(40, 4096), 2 << 20);
         assert_eq!(layout.size_bytes(0, 8 << 20), (8 << 20) + 4096);
     }
 

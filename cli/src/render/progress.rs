@@ -251,7 +251,7 @@ mod tests {
             failing,
             best: failing,
             no_op: false,
-            guards: Vec::new(),
+            guards: std::rc::Rc::default(),
             findings: Vec::new(),
             fate,
             verdict: None,
