@@ -26,7 +26,7 @@ fn capped_at(iterations: &str) -> Vec<&str> {
     words
 }
 
-/// Segments of the journal aside: what happened has to be written somewhere, and each is larger than the one before.
+/// Segments of the journal aside: what happened has to be written somewhere, and they have a test of their own.
 fn files_below(root: &Path) -> usize {
     let paths = fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path());
     paths
@@ -44,6 +44,27 @@ fn the_number_of_files_a_run_leaves_does_not_depend_on_its_length() {
     });
     assert!(short > 0);
     assert_eq!(short, long, "files after 5 and after 30 iterations");
+}
+
+/// More than one commit of an idle iteration takes.
+const COMMIT_BYTES: usize = 32 << 10;
+
+#[test]
+fn the_journal_begins_a_file_only_when_the_one_before_is_full() {
+    let project = Project::new();
+    let words = [&capped_at("90")[..], &["--run-id", "r"]].concat();
+    project.run(&words).exits(12);
+    let entries = fs::read_dir(project.journal("r")).unwrap();
+    let mut segments: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+    segments.retain(|path| path.extension().is_some_and(|kind| kind == "seg"));
+    segments.sort();
+    let (_, full) = segments.split_last().unwrap();
+    assert!(!full.is_empty(), "the run was too short to show it");
+    for segment in full {
+        let bytes = fs::read(segment).unwrap();
+        let written = bytes.iter().rposition(|byte| *byte != 0).unwrap();
+        assert!(bytes.len() - written <= COMMIT_BYTES, "{} of {}", written, bytes.len());
+    }
 }
 
 /// Synchronising calls of a whole run.
