@@ -15,10 +15,10 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
 use super::command::{Cancel, CommandSpec};
 use super::error::{ProcessError, SupervisorLost};
 use super::outcome::CommandRun;
-use super::protocol::{Inbox, Post, Reply, Request, send};
+use super::protocol::{EDITION, Inbox, Post, Reply, Request, send};
 use super::table::{self, Identity};
 use super::wish::{Next, Wishes};
-use super::{SUPERVISE, hex, lost};
+use super::{SUPERVISE, lost};
 
 /// How long a new supervisor may take to answer.
 const START_LIMIT: Duration = Duration::from_secs(20);
@@ -174,6 +174,7 @@ impl Link {
     fn greet(&mut self, options: &SupervisorOptions) -> Result<(), String> {
         let runtime_dir = options.runtime_dir.as_deref().map(absolute);
         let hello = Request::Hello {
+            edition: EDITION,
             nonce: nonce()?,
             runtime_dir,
         };
@@ -303,7 +304,7 @@ impl Drop for Link {
 fn nonce() -> Result<String, String> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|error| format!("the system gives no random bytes: {error}"))?;
-    Ok(hex::encode(&bytes))
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// The supervisor has a directory of its own: relative paths mean the governor's.
