@@ -2,8 +2,9 @@
 //! else to be checked.
 //!
 //! It holds the event, what else went into its leaf, the audit path (RFC 6962, bottom up) to the Merkle
-//! root, and the signed checkpoint that covers the root when there is one. Without the checkpoint the
-//! root and the size are only claimed: one path can fit trees of neighbouring sizes.
+//! root, and the signed checkpoint that says the root and the size when there is one. Without a
+//! checkpoint both are only claimed: one path can fit trees of neighbouring sizes. Nothing stands in it
+//! twice and digests are base64, so that it fits into a message.
 
 use engine::event::Event;
 use engine::event::id::Digest;
@@ -14,14 +15,14 @@ use crate::chain::{Link, json_digest};
 use crate::checkpoint::{Note, Notes};
 use crate::codec::Encoder;
 use crate::error::{Error, Result};
-use crate::merkle::{Peaks, audit_path, root_along};
+use crate::merkle::{audit_path, root, root_along};
 use crate::read::Reader;
-use crate::text::{array_from_base64, to_base64};
+use crate::text::{array_from_base64, from_base64, to_base64};
 
 const FORMAT: &str = "loopexec-proof/v1";
 
-/// A self-contained proof. Its JSON is at most 1.5 KiB longer than its event for any journal of up to
-/// 100,000 events.
+/// A self-contained proof. Its JSON is at most 1.4 KiB longer than its event for any journal of up to
+/// 1,000,000 events.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Proof {
@@ -33,21 +34,30 @@ pub struct Proof {
     pub kind: u16,
     pub v: u16,
     pub flags: u32,
-    /// Digest of the payload.
-    pub payload: Digest,
-    /// The leaf before.
-    pub previous: Digest,
-    /// Siblings from the leaf to the root, base64.
-    pub path: Vec<String>,
-    /// Number of events under the root.
-    pub size: u64,
-    pub root: Digest,
-    /// The chain value of the last event under the root, when no checkpoint says it.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub head: Option<Digest>,
-    /// The signed checkpoint with this size and root.
+    /// Digest of the payload, base64.
+    pub payload: String,
+    /// The leaf before, base64.
+    pub previous: String,
+    /// Siblings from the leaf to the root, one after the other, base64.
+    pub path: String,
+    /// The signed checkpoint that says how many events are under which root.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub checkpoint: Option<String>,
+    /// The same without a signature, when no checkpoint covers the event.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub unsigned: Option<Unsigned>,
+}
+
+/// What a proof claims about the tree when nobody signed it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Unsigned {
+    /// Number of events under the root.
+    pub size: u64,
+    /// Merkle root, base64.
+    pub root: String,
+    /// The chain value of the last event, base64.
+    pub head: String,
 }
 
 /// What a proof that holds says.
@@ -83,10 +93,14 @@ pub fn prove(reader: &Reader, seq: u64) -> Result<Proof> {
     let note = notes.into_iter().rev().find(covers);
     let under = note.as_ref().map_or(size, |note| note.checkpoint.size);
     let leaves = &leaves[..usize::try_from(under).unwrap_or(leaves.len())];
-    let mut peaks = Peaks::default();
-    leaves.iter().for_each(|leaf| peaks.push(*leaf));
     let path = audit_path(leaves, usize::try_from(seq).unwrap_or_default());
+    let path: Vec<u8> = path.iter().flat_map(|digest| digest.0).collect();
     let json = String::from_utf8(encoder.json).map_err(|error| Error::Proof { why: error.to_string() })?;
+    let unsigned = Unsigned {
+        size,
+        root: to_base64(&root(leaves).0),
+        head: to_base64(&leaves.last().copied().unwrap_or_default().0),
+    };
     Ok(Proof {
         format: FORMAT.to_owned(),
         seq,
@@ -94,12 +108,10 @@ pub fn prove(reader: &Reader, seq: u64) -> Result<Proof> {
         kind: link.kind,
         v: link.version,
         flags: link.flags,
-        payload: link.payload,
-        previous,
-        path: path.iter().map(|digest| to_base64(&digest.0)).collect(),
-        size: under,
-        root: peaks.root(),
-        head: note.is_none().then(|| leaves.last().copied()).flatten(),
+        payload: to_base64(&link.payload.0),
+        previous: to_base64(&previous.0),
+        path: to_base64(&path),
+        unsigned: note.is_none().then_some(unsigned),
         checkpoint: note.map(|note| note.text()),
     })
 }
@@ -121,12 +133,16 @@ pub fn check(text: &str, key: Option<&[u8; 32]>) -> Result<Proven> {
     }
     let event: Event = serde_json::from_str(proof.event.get()).map_err(|error| bad(&error.to_string()))?;
     let computed = Encoder::default().encode(&event, proof.seq)?;
+    let digest = |text: &str| array_from_base64(text).map(Digest);
+    let (Some(payload), Some(previous)) = (digest(&proof.payload), digest(&proof.previous)) else {
+        return Err(bad("one of its digests is malformed"));
+    };
     let link = Link {
         seq: proof.seq,
         kind: proof.kind,
         version: proof.v,
         flags: proof.flags,
-        payload: proof.payload,
+        payload,
         json: json_digest(proof.event.get().as_bytes()),
     };
     if computed
@@ -137,37 +153,36 @@ pub fn check(text: &str, key: Option<&[u8; 32]>) -> Result<Proven> {
     {
         return Err(bad("the event and its recorded digests differ"));
     }
-    let path: Option<Vec<Digest>> = proof
-        .path
-        .iter()
-        .map(|text| Some(Digest(array_from_base64(text)?)))
-        .collect();
-    let path = path.ok_or_else(|| bad("its path is malformed"))?;
-    let leaf = link.leaf(&proof.previous);
-    if root_along(leaf, proof.seq, proof.size, &path) != Some(proof.root) {
-        return Err(bad("the path does not lead from the event to the root"));
-    }
-    let checkpoint = match &proof.checkpoint {
+    let note = match &proof.checkpoint {
         None if key.is_some() => return Err(bad("no signed checkpoint covers it")),
         None => None,
-        Some(text) => {
-            let note = Note::parse(text).ok_or_else(|| bad("its checkpoint is malformed"))?;
-            let said = &note.checkpoint;
-            if (said.size, said.root) != (proof.size, proof.root) || proof.head.is_some() {
-                return Err(bad("its checkpoint speaks of another root"));
-            }
-            let signed = key.is_some_and(|key| note.is_signed_by(key));
-            if key.is_some() && !signed {
-                return Err(bad("its checkpoint is not signed by the given key"));
-            }
-            Some((note, signed))
+        Some(text) => Some(Note::parse(text).ok_or_else(|| bad("its checkpoint is malformed"))?),
+    };
+    let (size, root) = match (&note, &proof.unsigned) {
+        (Some(note), None) => (note.checkpoint.size, note.checkpoint.root),
+        (None, Some(claim)) if digest(&claim.head).is_some() => {
+            let root = digest(&claim.root).ok_or_else(|| bad("one of its digests is malformed"))?;
+            (claim.size, root)
         }
+        _ => return Err(bad("one checkpoint or one unsigned claim must say the root")),
+    };
+    let path = from_base64(&proof.path).ok_or_else(|| bad("its path is malformed"))?;
+    let (path, rest) = path.as_chunks::<32>();
+    let path: Vec<Digest> = path.iter().copied().map(Digest).collect();
+    if !rest.is_empty() || root_along(link.leaf(&previous), proof.seq, size, &path) != Some(root) {
+        return Err(bad("the path does not lead from the event to the root"));
+    }
+    let signed = match (&note, key) {
+        (Some(note), Some(key)) if !note.is_signed_by(key) => {
+            return Err(bad("its checkpoint is not signed by the given key"));
+        }
+        (_, key) => key.is_some(),
     };
     Ok(Proven {
         seq: proof.seq,
         event,
-        root: proof.root,
-        size: proof.size,
-        checkpoint,
+        root,
+        size,
+        checkpoint: note.map(|note| (note, signed)),
     })
 }

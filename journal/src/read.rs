@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::event::Event;
 use engine::event::id::Digest;
+use engine::event::{DecodeError, Event};
 
 use crate::chain::{Head, Link};
 use crate::error::{Code, Defect, Error, Result};
@@ -51,29 +51,23 @@ impl Reader {
     /// fastest way through a journal: sealed segments are verified by one digest each before any of
     /// their events is shown, the last one event by event.
     pub fn raw(&self, mut visit: impl FnMut(u64, u16, u16, &[u8])) -> Result<u64> {
-        let mut pass = self.pass();
-        while pass.load()? {
-            let (bytes, mut seq) = (&pass.bytes, pass.seq);
-            for body in &pass.bodies {
-                let mut rest = &bytes[body.clone()];
-                while !rest.is_empty() {
-                    let (frame, after) = Frame::parse(rest).ok_or_else(|| pass.unreadable(seq))?;
-                    visit(seq, frame.kind, frame.version, frame.payload);
-                    (rest, seq) = (after, seq + 1);
-                }
-            }
-            pass.seq = seq;
-        }
-        Ok(pass.seq)
+        self.pass().frames(|seq, frame, _| {
+            visit(seq, frame.kind, frame.version, frame.payload);
+            Ok(())
+        })
     }
 
-    /// Calls `visit` for every event in order and gives their number.
+    /// Calls `visit` for every event in order and gives their number. An event is decoded where it stays until
+    /// `visit` returns: moving one costs as much as decoding it.
     pub fn fold(&self, mut visit: impl FnMut(u64, &Event)) -> Result<u64> {
-        let mut events = self.events();
-        while let Some((seq, event)) = events.step()? {
-            visit(seq, &event);
-        }
-        Ok(events.pass.seq)
+        self.pass().frames(|seq, frame, place| {
+            match &Event::decode(frame.kind, frame.version, frame.payload) {
+                Ok(event) => visit(seq, event),
+                Err(_) if may_skip(&frame) => {}
+                Err(error) => return Err(place.malformed(seq, &frame, error)),
+            }
+            Ok(())
+        })
     }
 
     /// The events in order. Ends after the first error. A kind of a newer build that is marked as not
@@ -89,26 +83,17 @@ impl Reader {
 
     /// Calls `visit` for every event with its leaf, recomputed.
     pub fn chained(&self, mut visit: impl FnMut(Chained<'_>) -> Result<()>) -> Result<Head> {
-        let mut pass = self.pass();
         let mut head = Head::default();
-        while pass.load()? {
-            for body in &pass.bodies {
-                let mut rest = &pass.bytes[body.clone()];
-                while !rest.is_empty() {
-                    let (frame, after) = Frame::parse(rest).ok_or_else(|| pass.unreadable(head.size))?;
-                    let (link, previous) = (frame.link(head.size), head.leaf);
-                    head.advance(&link);
-                    visit(Chained {
-                        link,
-                        leaf: head.leaf,
-                        previous,
-                        frame,
-                    })?;
-                    rest = after;
-                }
-            }
-            pass.seq = head.size;
-        }
+        self.pass().frames(|_, frame, _| {
+            let (link, previous) = (frame.link(head.size), head.leaf);
+            head.advance(&link);
+            visit(Chained {
+                link,
+                leaf: head.leaf,
+                previous,
+                frame,
+            })
+        })?;
         Ok(head)
     }
 
@@ -196,6 +181,32 @@ impl Pass<'_> {
         Ok(true)
     }
 
+    /// Calls `visit` for every frame of every segment, with where it lies, and gives their number.
+    fn frames(mut self, mut visit: impl FnMut(u64, Frame<'_>, Place) -> Result<()>) -> Result<u64> {
+        while self.load()? {
+            let mut seq = self.seq;
+            for body in &self.bodies {
+                let place = self.place(body);
+                let mut rest = &self.bytes[body.clone()];
+                while !rest.is_empty() {
+                    let (frame, after) = Frame::parse(rest).ok_or_else(|| place.unreadable(seq))?;
+                    visit(seq, frame, place)?;
+                    (rest, seq) = (after, seq + 1);
+                }
+            }
+            self.seq = seq;
+        }
+        Ok(self.seq)
+    }
+
+    /// Where the frames of a batch of the loaded segment lie.
+    const fn place(&self, body: &Range<usize>) -> Place {
+        Place {
+            segment: self.next as u32 - 1,
+            offset: body.start as u64,
+        }
+    }
+
     /// The last segment may be growing under our eyes: a batch seen half-written is read again, and
     /// only a picture that stays the same is judged.
     fn load_last(&mut self, header: &Header) -> Result<()> {
@@ -246,16 +257,39 @@ impl Pass<'_> {
         self.end = scan.position.head;
         Ok(clean)
     }
+}
 
-    fn unreadable(&self, seq: u64) -> Error {
-        let segment = self.reader.segments.get(self.next.saturating_sub(1));
-        Error::from(Defect {
-            code: Code::BatchLost,
+/// Where a frame lies, as far as a defect names it.
+#[derive(Clone, Copy)]
+struct Place {
+    segment: u32,
+    offset: u64,
+}
+
+impl Place {
+    #[cold]
+    fn unreadable(self, seq: u64) -> Error {
+        self.defect(seq, Code::BatchLost, None, "a frame does not fit its batch".to_owned())
+    }
+
+    #[cold]
+    fn malformed(self, seq: u64, frame: &Frame<'_>, error: &DecodeError) -> Error {
+        self.defect(
             seq,
-            kind: None,
-            segment: segment.map_or(0, |header| header.number),
-            offset: 0,
-            why: "a frame does not fit its batch".to_owned(),
+            Code::Payload,
+            crate::codec::kind_name(frame.kind),
+            error.to_string(),
+        )
+    }
+
+    fn defect(self, seq: u64, code: Code, kind: Option<&'static str>, why: String) -> Error {
+        Error::from(Defect {
+            code,
+            seq,
+            kind,
+            segment: self.segment,
+            offset: self.offset,
+            why,
         })
     }
 }
@@ -288,21 +322,15 @@ impl Events<'_> {
                 (self.body, self.at) = (self.body + 1, 0);
                 continue;
             }
-            let seq = self.pass.seq;
-            let (frame, after) = Frame::parse(rest).ok_or_else(|| self.pass.unreadable(seq))?;
+            let (seq, place) = (self.pass.seq, self.pass.place(body));
+            let (frame, after) = Frame::parse(rest).ok_or_else(|| place.unreadable(seq))?;
             self.at += rest.len() - after.len();
             self.pass.seq += 1;
             if may_skip(&frame) {
                 continue;
             }
-            let event = Event::decode(frame.kind, frame.version, frame.payload).map_err(|error| Defect {
-                code: Code::Payload,
-                seq,
-                kind: crate::codec::kind_name(frame.kind),
-                segment: self.pass.next as u32 - 1,
-                offset: body.start as u64,
-                why: error.to_string(),
-            })?;
+            let event = Event::decode(frame.kind, frame.version, frame.payload);
+            let event = event.map_err(|error| place.malformed(seq, &frame, &error))?;
             return Ok(Some((seq, event)));
         }
     }

@@ -154,6 +154,7 @@ fn the_golden_journal_is_read_verified_proven_and_rebuilt() {
     let head = receipt::import(lines.as_slice(), Arc::new(copy), "golden", SMALL).unwrap();
     assert_eq!(head, verdict.head);
     let text = fs::read_to_string(folder.join("proof.json")).unwrap();
+    assert_eq!(proof::prove(&reader, 12).unwrap().text().unwrap(), text);
     let proven = proof::check(&text, Some(&key)).unwrap();
     assert_eq!((proven.seq, proven.root), (12, verdict.root));
 }

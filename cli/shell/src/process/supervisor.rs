@@ -77,11 +77,12 @@ impl Supervisor {
     /// [`ProcessError::Lost`] when the supervisor died: the tree of the command has been ended, its output is lost,
     /// and [`Supervisor::restart`] makes a new one. [`ProcessError::NotRunning`] when that has not been done.
     pub fn run(&mut self, spec: &CommandSpec, wishes: &Wishes) -> Result<CommandRun, ProcessError> {
-        self.run_while(spec, wishes, || None)
+        self.run_while(spec, wishes, || (), || None)
     }
 
-    /// As [`Supervisor::run`], and asks `watch` twice a second whether the command should end: for what can only be
-    /// found out by looking. A command that ends sooner costs no look.
+    /// As [`Supervisor::run`]. Does `meanwhile` once, as soon as the command is on its way, or at once when it cannot be
+    /// run. Asks `watch` twice a second whether the command should end: for what can only be found out by looking. A
+    /// command that ends sooner costs no look.
     ///
     /// # Errors
     /// As [`Supervisor::run`].
@@ -89,11 +90,17 @@ impl Supervisor {
         &mut self,
         spec: &CommandSpec,
         wishes: &Wishes,
+        meanwhile: impl FnOnce(),
         watch: impl FnMut() -> Option<Cancel>,
     ) -> Result<CommandRun, ProcessError> {
-        let link = self.link.as_mut().ok_or(ProcessError::NotRunning)?;
+        let Some(link) = self.link.as_mut() else {
+            meanwhile();
+            return Err(ProcessError::NotRunning);
+        };
         self.runs += 1;
-        match link.run(self.runs, spec, wishes, watch) {
+        let asked = link.ask(self.runs, spec);
+        meanwhile();
+        match asked.and_then(|()| link.answer(self.runs, wishes, watch)) {
             Some(run) => Ok(run),
             None => Err(self.lose(spec)),
         }
@@ -192,15 +199,18 @@ impl Link {
     }
 
     /// `None` when the supervisor is lost.
-    fn run(
+    fn ask(&self, number: u64, spec: &CommandSpec) -> Option<()> {
+        let spec = with_absolute_paths(spec);
+        send(&self.control, &Request::Run { run: number, spec }).ok()
+    }
+
+    /// `None` when the supervisor is lost.
+    fn answer(
         &mut self,
         number: u64,
-        spec: &CommandSpec,
         wishes: &Wishes,
         mut watch: impl FnMut() -> Option<Cancel>,
     ) -> Option<CommandRun> {
-        let spec = with_absolute_paths(spec);
-        send(&self.control, &Request::Run { run: number, spec }).ok()?;
         let mut wishes = wishes.clone();
         let mut look_at = Instant::now() + WATCH_INTERVAL;
         loop {
