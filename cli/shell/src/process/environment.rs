@@ -9,7 +9,7 @@ use super::NONCE_VARIABLE;
 
 /// What every command of a supervisor finds: all of what the supervisor was started with, and its mark.
 pub(super) struct Environment {
-    entries: BTreeMap<OsString, CString>,
+    entries: Vec<(OsString, CString)>,
     path: Option<OsString>,
 }
 
@@ -23,15 +23,12 @@ impl Environment {
         let mut variables: BTreeMap<OsString, OsString> = inherited.into_iter().collect();
         variables.insert(NONCE_VARIABLE.into(), nonce.into());
         let path = variables.get(OsStr::new("PATH")).cloned();
-        let ready = |(name, value): (OsString, OsString)| Ok((entry(&name, &value)?, name));
-        let entries = variables
-            .into_iter()
-            .map(ready)
-            .map(|made| made.map(|(entry, name)| (name, entry)));
-        Ok(Self {
-            entries: entries.collect::<Result<_, _>>()?,
-            path,
-        })
+        let mut entries = Vec::with_capacity(variables.len());
+        for (name, value) in variables {
+            let entry = entry(&name, &value)?;
+            entries.push((name, entry));
+        }
+        Ok(Self { entries, path })
     }
 
     /// `PATH` as it is without a word of the command.
@@ -39,28 +36,34 @@ impl Environment {
         self.path.as_deref()
     }
 
-    /// All of it, with `own` in place of what has the same name; the mark stays what it is.
+    /// All of it, with `own` in place of what has the same name; of two the later, and the mark stays what it is.
     ///
     /// # Errors
     /// When one of `own` holds a zero byte.
     pub(super) fn with(&self, own: &[(OsString, OsString)]) -> Result<Vec<Cow<'_, CStr>>, NulError> {
-        let own: BTreeMap<&OsStr, &OsStr> = own
-            .iter()
-            .filter(|(name, _)| name != NONCE_VARIABLE)
-            .map(|(name, value)| (name.as_os_str(), value.as_os_str()))
-            .collect();
-        let kept = self
-            .entries
-            .iter()
-            .filter(|(name, _)| !own.contains_key(name.as_os_str()))
-            .map(|(_, entry)| Ok(Cow::Borrowed(entry.as_c_str())));
-        let set = own.iter().map(|(name, value)| entry(name, value).map(Cow::Owned));
-        kept.chain(set).collect()
+        let mut whole = Vec::with_capacity(self.entries.len() + own.len());
+        let is_set = |name: &OsStr, by: &[(OsString, OsString)]| by.iter().any(|(set, _)| set == name);
+        for (name, entry) in &self.entries {
+            if name == NONCE_VARIABLE || !is_set(name, own) {
+                whole.push(Cow::Borrowed(entry.as_c_str()));
+            }
+        }
+        for (at, (name, value)) in own.iter().enumerate() {
+            if name != NONCE_VARIABLE && !is_set(name, &own[at + 1..]) {
+                whole.push(Cow::Owned(entry(name, value)?));
+            }
+        }
+        Ok(whole)
     }
 }
 
 fn entry(name: &OsStr, value: &OsStr) -> Result<CString, NulError> {
-    CString::new([name.as_bytes(), b"=", value.as_bytes()].concat())
+    // Room for the zero byte at its end, so that it is not copied once more.
+    let mut text = Vec::with_capacity(name.len() + value.len() + 2);
+    text.extend_from_slice(name.as_bytes());
+    text.push(b'=');
+    text.extend_from_slice(value.as_bytes());
+    CString::new(text)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
@@ -121,13 +122,16 @@ pub struct Unmasked {
     pub truncated: bool,
 }
 
+/// BLAKE3 of no byte.
+static NOTHING: LazyLock<[u8; 32]> = LazyLock::new(|| *blake3::hash(b"").as_bytes());
+
 impl Captured {
     /// A stream that never began.
     #[must_use]
     pub fn nothing() -> Self {
         Self {
             bytes: 0,
-            digest: *blake3::hash(b"").as_bytes(),
+            digest: *NOTHING,
             inline: Some(Vec::new()),
             head: Vec::new(),
             tail: Vec::new(),

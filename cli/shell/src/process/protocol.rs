@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
 use serde::de::DeserializeOwned;
@@ -101,7 +102,15 @@ impl Inbox {
     /// When it is no message of ours, or the socket is broken.
     pub(super) fn wait<T: DeserializeOwned>(&mut self, from: impl AsFd) -> io::Result<Option<T>> {
         loop {
-            match self.look_with(&from, RecvFlags::empty())? {
+            if let Some(message) = self.take()? {
+                return Ok(Some(message));
+            }
+            // A read that waits would also wake when the other side reads what was said to it.
+            match poll(&mut [PollFd::new(&from, PollFlags::IN)], None) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+            match self.look(&from)? {
                 Post::Message(message) => return Ok(Some(message)),
                 Post::Partial => {}
                 Post::Closed if self.bytes.is_empty() => return Ok(None),
@@ -115,16 +124,12 @@ impl Inbox {
     /// # Errors
     /// As [`Inbox::wait`].
     pub(super) fn look<T: DeserializeOwned>(&mut self, from: impl AsFd) -> io::Result<Post<T>> {
-        self.look_with(from, RecvFlags::DONTWAIT)
-    }
-
-    fn look_with<T: DeserializeOwned>(&mut self, from: impl AsFd, flags: RecvFlags) -> io::Result<Post<T>> {
         if let Some(message) = self.take()? {
             return Ok(Post::Message(message));
         }
         let have = self.bytes.len();
         self.bytes.resize(self.missing()?.max(INBOX_READ_BYTES) + have, 0);
-        let read = recv(from, &mut self.bytes[have..], flags);
+        let read = recv(from, &mut self.bytes[have..], RecvFlags::DONTWAIT);
         self.bytes.truncate(have + read.map_or(0, |(_, read)| read));
         match read {
             Ok((_, 0)) => Ok(Post::Closed),

@@ -106,7 +106,7 @@ struct Running<'a> {
     bell: &'a Bell,
     clocks: Clocks,
     children: Children<'a>,
-    outputs: [Output; 2],
+    outputs: [Output<'a>; 2],
     stop: Option<Stop>,
     /// Whom the stop has killed.
     struck: BTreeSet<Identity>,
@@ -115,10 +115,10 @@ struct Running<'a> {
     governor_gone: bool,
 }
 
-struct Output {
+struct Output<'a> {
     /// `None` once it cannot be read.
     pipe: Option<Pipe>,
-    capture: Capture,
+    capture: Capture<'a>,
 }
 
 impl Running<'_> {
@@ -324,7 +324,7 @@ impl Running<'_> {
     }
 }
 
-impl Output {
+impl Output<'_> {
     /// Reads once from a pipe that is ready; zero at its end.
     fn read(&mut self, buffer: &mut [u8]) -> usize {
         let Some(pipe) = &self.pipe else { return 0 };

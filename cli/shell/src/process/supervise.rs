@@ -127,3 +127,24 @@ fn serve(shop: &mut Workshop, runtime_dir: Option<&Path>) -> ExitCode {
     }
     ExitCode::SUCCESS
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_governor_of_another_edition_is_told_so() {
+        let (governor, control) = UnixStream::pair().unwrap();
+        let hello = Request::Hello {
+            edition: EDITION + 1,
+            nonce: String::new(),
+            runtime_dir: None,
+        };
+        send(&governor, &hello).unwrap();
+        assert!(open(control).is_err());
+        let Some(Reply::Failed { message }) = Inbox::default().wait(&governor).unwrap() else {
+            panic!("no word of it")
+        };
+        assert!(message.contains("version"), "{message}");
+    }
+}

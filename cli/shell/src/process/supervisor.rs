@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
 
-use super::command::{Cancel, CommandSpec};
+use super::command::{Cancel, CommandSpec, Input};
 use super::error::{ProcessError, SupervisorLost};
 use super::outcome::CommandRun;
 use super::protocol::{EDITION, Inbox, Post, Reply, Request, send};
@@ -307,15 +307,26 @@ fn nonce() -> Result<String, String> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// The supervisor has a directory of its own: relative paths mean the governor's.
+/// The supervisor goes from one directory to another: relative paths mean the governor's.
 fn with_absolute_paths(spec: &CommandSpec) -> Cow<'_, CommandSpec> {
-    let relative = |path: &Option<PathBuf>| path.as_ref().is_some_and(|path| path.is_relative());
-    if spec.cwd.is_absolute() && !relative(&spec.capture.spill_dir) {
+    let spill_dir = spec.capture.spill_dir.as_deref();
+    let input = match &spec.input {
+        Input::File(path) => Some(path.as_path()),
+        Input::Closed | Input::Bytes(_) => None,
+    };
+    if [Some(spec.cwd.as_path()), spill_dir, input]
+        .iter()
+        .flatten()
+        .all(|path| path.is_absolute())
+    {
         return Cow::Borrowed(spec);
     }
     let mut spec = spec.clone();
     spec.cwd = absolute(&spec.cwd);
     spec.capture.spill_dir = spec.capture.spill_dir.as_deref().map(absolute);
+    if let Input::File(path) = &mut spec.input {
+        *path = absolute(path);
+    }
     Cow::Owned(spec)
 }
 
