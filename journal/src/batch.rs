@@ -2,7 +2,7 @@
 //! 4 KiB boundary, written with one call.
 //!
 //! Two fields exist only for recovery. `durable_batches` says how many batches had been synced when
-//! this one was built, so a later batch proves that an earlier, damaged one was acknowledged.
+//! this one was written, so a later batch proves that an earlier, damaged one was acknowledged.
 //! `nonzero_sectors` says how many 512-byte sectors of the batch are not all zero: fewer of them on a
 //! zero-filled disk means that the write was torn, as many of them means that bytes were changed.
 
@@ -66,9 +66,9 @@ pub struct Header {
     /// Number of this batch in the whole journal.
     pub ordinal: u64,
     pub first_seq: u64,
-    /// Events whose sync had returned when this batch was built.
+    /// Events whose sync had returned when this batch was written.
     pub durable_events: u64,
-    /// Batches whose sync had returned when this batch was built.
+    /// Batches whose sync had returned when this batch was written.
     pub durable_batches: u64,
     pub count: u32,
     /// Header and frames, without padding.
