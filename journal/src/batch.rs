@@ -105,10 +105,14 @@ impl Header {
 
     /// Reads a header whose check is right and whose lengths are possible. Total on hostile bytes.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
-        let bytes = bytes.get(..HEADER_BYTES)?;
-        if bytes[..4] != MAGIC || eight_at(bytes, CHECK_AT) != check(bytes) {
-            return None;
-        }
+        let head = bytes.get(..HEADER_BYTES)?;
+        Self::parse_covered(head).filter(|_| eight_at(head, CHECK_AT) == check(head))
+    }
+
+    /// As [`Header::parse`], of bytes that a digest over the whole segment covers: the check is not
+    /// computed.
+    pub(crate) fn parse_covered(bytes: &[u8]) -> Option<Self> {
+        let bytes = bytes.get(..HEADER_BYTES).filter(|bytes| bytes[..4] == MAGIC)?;
         let header = Self::fields(bytes)?;
         let live = header.live_bytes as usize;
         let least = HEADER_BYTES + header.count as usize * crate::frame::HEADER_BYTES;
