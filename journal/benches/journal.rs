@@ -116,61 +116,96 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-fn append(per_commit: u64, rounds: usize, commits: usize) {
-    let run = dir().join(format!("append-{per_commit}.journal"));
-    let _ = std::fs::remove_dir_all(&run);
-    let mut writer: Writer = Journal::create(&run, "bench").unwrap();
-    let mut seq = 0;
-    let commit = |writer: &mut Writer, seq: &mut u64| {
-        for _ in 0..per_commit {
-            writer.append(&event(*seq)).unwrap();
-            *seq += 1;
+/// A new journal, the floor of its batches, and what both are called.
+struct Append {
+    run: PathBuf,
+    path: PathBuf,
+    writer: Writer,
+    floor: Floor,
+    per_commit: u64,
+    seq: u64,
+}
+
+impl Append {
+    fn new(per_commit: u64) -> Self {
+        let run = dir().join(format!("append-{per_commit}.journal"));
+        let _ = std::fs::remove_dir_all(&run);
+        // The journal pads to 4 KiB, so the same bytes are the batch it writes.
+        let live: usize = (0..per_commit)
+            .map(|i| {
+                let mut payload = Vec::new();
+                event(i).encode(&mut payload);
+                payload.len() + journal::frame::HEADER_BYTES
+            })
+            .sum();
+        let bytes = (live + journal::batch::HEADER_BYTES).div_ceil(4096) * 4096;
+        let path = dir().join("floor.bin");
+        Self {
+            writer: Journal::create(&run, "bench").unwrap(),
+            floor: Floor::new(&path, bytes).unwrap(),
+            run,
+            path,
+            per_commit,
+            seq: 0,
         }
-        writer.commit().unwrap();
-    };
-    // The journal pads to 4 KiB, so the same bytes are the batch it writes.
-    let live: usize = (0..per_commit)
-        .map(|i| {
-            let mut payload = Vec::new();
-            event(i).encode(&mut payload);
-            payload.len() + journal::frame::HEADER_BYTES
-        })
-        .sum();
-    let bytes = (live + journal::batch::HEADER_BYTES).div_ceil(4096) * 4096;
-    let path = dir().join("floor.bin");
-    let mut floor = Floor::new(&path, bytes).unwrap();
+    }
+
+    fn gather(&mut self) {
+        for _ in 0..self.per_commit {
+            self.writer.append(&event(self.seq)).unwrap();
+            self.seq += 1;
+        }
+    }
+
+    /// Blocks of so many commits, each block beside one of the floor, and a row about the median of them:
+    /// rotation and other people's disk time belong to neither.
+    fn row(&mut self, name: &str, block: u32, rounds: usize, mut commits: impl FnMut(&mut Self, u32)) {
+        let (mut ours, mut floor) = (Vec::new(), Vec::new());
+        for _ in 0..rounds {
+            floor.push(timed(|| (0..block).for_each(|_| self.floor.commit().unwrap())).as_secs_f64());
+            ours.push(timed(|| commits(self, block)).as_secs_f64());
+        }
+        let events = self.per_commit as f64 * f64::from(block);
+        let (ours, floor) = (median(ours), median(floor));
+        println!(
+            "append, {:>2} a commit, {name:<12} {:>10.0}/s   floor {:>10.0}/s   ratio {:.2}",
+            self.per_commit,
+            events / ours,
+            events / floor,
+            floor / ours
+        );
+    }
+}
+
+fn append(per_commit: u64, rounds: usize) {
+    let mut bench = Append::new(per_commit);
     for _ in 0..200 {
-        commit(&mut writer, &mut seq);
-        floor.commit().unwrap();
+        bench.gather();
+        bench.writer.commit().unwrap();
+        bench.floor.commit().unwrap();
     }
-    let (mut ratios, mut ours, mut theirs) = (Vec::new(), Vec::new(), Vec::new());
-    for _ in 0..rounds {
-        let (mut a, mut b) = (Vec::new(), Vec::new());
-        for _ in 0..commits {
-            a.push(timed(|| floor.commit().unwrap()).as_secs_f64());
-            b.push(timed(|| commit(&mut writer, &mut seq)).as_secs_f64());
+    bench.row("waited for", 1, rounds, |bench, _| {
+        bench.gather();
+        bench.writer.commit().unwrap();
+    });
+    // A block ends when everything in it is durable.
+    bench.row("handed over", 50, rounds / 20, |bench, block| {
+        for _ in 0..block {
+            bench.gather();
+            bench.writer.commit_behind().unwrap();
         }
-        // The median commit: rotation and other people's disk time belong to neither.
-        let (a, b) = (median(a), median(b));
-        ratios.push(a / b);
-        theirs.push(per_commit as f64 / a);
-        ours.push(per_commit as f64 / b);
-    }
-    println!(
-        "append, {per_commit:>2} a commit   {:>10.0}/s   floor {:>10.0}/s   ratio {:.2}",
-        median(ours),
-        median(theirs),
-        median(ratios)
-    );
+        bench.writer.commit().unwrap();
+    });
     let encode = busy(|| {
         for i in 0..20_000 {
-            writer.append(&event(i)).unwrap();
+            bench.writer.append(&event(i)).unwrap();
         }
     });
     println!(
         "   of which processor     {:>10.0} ns/event",
         encode.as_nanos() as f64 / 20_000.0
     );
+    let Append { run, path, writer, .. } = bench;
     drop(writer);
     let _ = std::fs::remove_file(path);
     let _ = std::fs::remove_dir_all(run);
@@ -271,7 +306,15 @@ fn fold(count: u64) {
         }),
     );
     row(
-        "open and verify, all cores*",
+        "open and verify, seals*",
+        count,
+        elapsed(&|| {
+            let verdict = Journal::verify_seals(&run, &VerifyOptions::default()).unwrap();
+            assert!(verdict.is_intact() && verdict.head.leaf == head.head);
+        }),
+    );
+    row(
+        "open and verify, all of it*",
         count,
         elapsed(&|| {
             let verdict = Journal::verify(&run, &VerifyOptions::default(), None).unwrap();
@@ -283,7 +326,7 @@ fn fold(count: u64) {
         count,
         measure(&|| drop(Journal::open_write(&run).unwrap())),
     );
-    println!("* elapsed time, other load on the machine included");
+    println!("* elapsed time on all cores, other load on the machine included");
     let _ = std::fs::remove_dir_all(run);
 }
 
@@ -297,7 +340,7 @@ fn main() {
         .ok()
         .and_then(|text| text.parse().ok())
         .unwrap_or(1_000_000);
-    append(1, 7, 300);
-    append(64, 7, 100);
+    append(1, 2_000);
+    append(64, 1_000);
     fold(count);
 }

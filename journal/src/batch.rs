@@ -2,7 +2,7 @@
 //! 4 KiB boundary, written with one call.
 //!
 //! Two fields exist only for recovery. `durable_batches` says how many batches had been synced when
-//! this one was built, so a later batch proves that an earlier, damaged one was acknowledged.
+//! this one was written, so a later batch proves that an earlier, damaged one was acknowledged.
 //! `nonzero_sectors` says how many 512-byte sectors of the batch are not all zero: fewer of them on a
 //! zero-filled disk means that the write was torn, as many of them means that bytes were changed.
 
@@ -66,9 +66,9 @@ pub struct Header {
     /// Number of this batch in the whole journal.
     pub ordinal: u64,
     pub first_seq: u64,
-    /// Events whose sync had returned when this batch was built.
+    /// Events whose sync had returned when this batch was written.
     pub durable_events: u64,
-    /// Batches whose sync had returned when this batch was built.
+    /// Batches whose sync had returned when this batch was written.
     pub durable_batches: u64,
     pub count: u32,
     /// Header and frames, without padding.
@@ -105,10 +105,14 @@ impl Header {
 
     /// Reads a header whose check is right and whose lengths are possible. Total on hostile bytes.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
-        let bytes = bytes.get(..HEADER_BYTES)?;
-        if bytes[..4] != MAGIC || eight_at(bytes, CHECK_AT) != check(bytes) {
-            return None;
-        }
+        let head = bytes.get(..HEADER_BYTES)?;
+        Self::parse_covered(head).filter(|_| eight_at(head, CHECK_AT) == check(head))
+    }
+
+    /// As [`Header::parse`], of bytes that a digest over the whole segment covers: the check is not
+    /// computed.
+    pub(crate) fn parse_covered(bytes: &[u8]) -> Option<Self> {
+        let bytes = bytes.get(..HEADER_BYTES).filter(|bytes| bytes[..4] == MAGIC)?;
         let header = Self::fields(bytes)?;
         let live = header.live_bytes as usize;
         let least = HEADER_BYTES + header.count as usize * crate::frame::HEADER_BYTES;

@@ -1,4 +1,4 @@
-//! One segment examined by itself, and many of them side by side.
+//! One segment examined by itself, event by event or by its seal, and many of them side by side.
 
 use std::ops::Range;
 use std::sync::mpsc;
@@ -12,7 +12,7 @@ use crate::codec::{Encoder, kind_name};
 use crate::error::{Code, Defect, Error, Result};
 use crate::frame::Frame;
 use crate::recover::{Tail, judge, read_segment, sealed_defect};
-use crate::scan::{Scan, agrees, may_skip};
+use crate::scan::{Problem, Scan, agrees, may_skip, quick};
 use crate::segment::Header;
 use crate::store::Store;
 
@@ -23,16 +23,63 @@ pub(crate) struct Inspected {
     pub(crate) bodies: Vec<Range<usize>>,
     /// The leaf of every event before the defect.
     pub(crate) leaves: Vec<Digest>,
+    /// The chain values after each batch, when only the seal was looked at: there are no leaves then.
+    pub(crate) heads: Option<Vec<Digest>>,
     pub(crate) batches: u64,
     pub(crate) epoch: u64,
     pub(crate) torn_bytes: u64,
     pub(crate) defect: Option<Defect>,
 }
 
+impl Inspected {
+    const fn nothing(header: &Header) -> Self {
+        Self {
+            bytes: Vec::new(),
+            bodies: Vec::new(),
+            leaves: Vec::new(),
+            heads: None,
+            batches: 0,
+            epoch: header.epoch,
+            torn_bytes: 0,
+            defect: None,
+        }
+    }
+}
+
+/// How closely the segments are looked at.
+pub(crate) enum Depth<'a> {
+    Events,
+    /// Sealed segments by their digest, but event by event those in which one of these sizes is reached.
+    Seals(&'a [u64]),
+}
+
+impl Depth<'_> {
+    /// The header that sealed a segment, if its seal is enough.
+    fn seal<'h>(&self, header: &Header, next: Option<&'h Header>) -> Option<&'h Header> {
+        match self {
+            Self::Events => None,
+            Self::Seals(sizes) => next.filter(|next| {
+                let within = |size: &u64| header.head.size < *size && *size < next.head.size;
+                !sizes.iter().any(within)
+            }),
+        }
+    }
+}
+
 /// Reads and examines a segment. The last one may be growing: a defect is believed only if the bytes
-/// are still the same afterwards.
-fn inspect(store: &dyn Store, header: &Header, next: Option<&Header>) -> Result<Inspected> {
+/// are still the same afterwards. `buffer` is used again where the bytes are not handed on.
+fn inspect(
+    store: &dyn Store,
+    depth: &Depth<'_>,
+    header: &Header,
+    next: Option<&Header>,
+    buffer: &mut Vec<u8>,
+) -> Result<Inspected> {
     const LOOKS: usize = 50;
+    if let Some(next) = depth.seal(header, next) {
+        read_segment(store, header, buffer)?;
+        return Ok(examine_seal(buffer, header, next));
+    }
     let mut bytes = Vec::new();
     read_segment(store, header, &mut bytes)?;
     for _ in 0..LOOKS {
@@ -49,17 +96,36 @@ fn inspect(store: &dyn Store, header: &Header, next: Option<&Header>) -> Result<
     Ok(examine(bytes, header, next))
 }
 
+/// Examines a sealed segment as far as that goes without a hash for each event: the digest over
+/// everything live, then the structure of what it covers, padding and unwritten space.
+fn examine_seal(bytes: &[u8], header: &Header, next: &Header) -> Inspected {
+    let mut found = Inspected::nothing(header);
+    let mut heads = Vec::new();
+    let whole = quick(bytes, next, &mut Vec::new());
+    let mut scan = Scan::covered(bytes, header);
+    let sound = whole
+        && loop {
+            match scan.next() {
+                Ok(Some(batch)) => {
+                    found.batches += 1;
+                    found.epoch = batch.header.epoch;
+                    heads.push(batch.header.head);
+                }
+                Ok(None) | Err(Problem::Zero) => break true,
+                Err(_) => break false,
+            }
+        };
+    found.defect = match sound {
+        true => seal_defect(&scan, header, next, true),
+        false => Some(sealed_defect(bytes, header, next)),
+    };
+    found.heads = Some(heads);
+    found
+}
+
 /// Examines the bytes of a segment; `next` is the header that sealed it, if it is sealed.
 fn examine(bytes: Vec<u8>, header: &Header, next: Option<&Header>) -> Inspected {
-    let mut found = Inspected {
-        bytes: Vec::new(),
-        bodies: Vec::new(),
-        leaves: Vec::new(),
-        batches: 0,
-        epoch: header.epoch,
-        torn_bytes: 0,
-        defect: None,
-    };
+    let mut found = Inspected::nothing(header);
     let mut scan = Scan::new(&bytes, header);
     let mut encoder = Encoder::default();
     let problem = loop {
@@ -90,7 +156,10 @@ fn examine(bytes: Vec<u8>, header: &Header, next: Option<&Header>) -> Inspected 
         }
     };
     match (problem, next) {
-        (_, Some(next)) => found.defect = seal_defect(&scan, header, next),
+        (_, Some(next)) => {
+            let whole = finish(&scan.digest) == next.previous;
+            found.defect = seal_defect(&scan, header, next, whole);
+        }
         (None, None) => {}
         (Some(problem), None) => match judge(&scan, &problem) {
             Tail::Clean => {}
@@ -132,10 +201,10 @@ fn payloads(
     None
 }
 
-/// What is wrong with the end of a segment that has a successor.
-fn seal_defect(scan: &Scan<'_>, header: &Header, next: &Header) -> Option<Defect> {
+/// What is wrong with the end of a segment that has a successor; `whole` says whether its digest is right.
+fn seal_defect(scan: &Scan<'_>, header: &Header, next: &Header, whole: bool) -> Option<Defect> {
     let reached = scan.position.head == next.head && scan.position.ordinal == next.first_batch;
-    if !reached || finish(&scan.digest) != next.previous {
+    if !reached || !whole {
         return Some(sealed_defect(scan.bytes, header, next));
     }
     let free = scan.bytes.get(scan.at..).unwrap_or_default();
@@ -152,6 +221,7 @@ fn seal_defect(scan: &Scan<'_>, header: &Header, next: &Header) -> Option<Defect
 /// Examines all segments on all cores and hands them to `take` in order; the first error ends it.
 pub(crate) fn side_by_side(
     store: &dyn Store,
+    depth: &Depth<'_>,
     headers: &[Header],
     mut take: impl FnMut(&Header, Inspected) -> Result<()>,
 ) -> Result<()> {
@@ -168,8 +238,9 @@ pub(crate) fn side_by_side(
         cores.min(headers.len())
     };
     if workers <= 1 {
+        let mut buffer = Vec::new();
         for (i, header) in headers.iter().enumerate() {
-            take(header, inspect(store, header, headers.get(i + 1))?)?;
+            take(header, inspect(store, depth, header, headers.get(i + 1), &mut buffer)?)?;
         }
         return Ok(());
     }
@@ -181,8 +252,10 @@ pub(crate) fn side_by_side(
             let (sender, receiver) = mpsc::sync_channel::<Result<Inspected>>(1);
             queues.push(receiver);
             scope.spawn(move || {
+                let mut buffer = Vec::new();
                 for i in (worker..headers.len()).step_by(workers) {
-                    if sender.send(inspect(store, &headers[i], headers.get(i + 1))).is_err() {
+                    let inspected = inspect(store, depth, &headers[i], headers.get(i + 1), &mut buffer);
+                    if sender.send(inspected).is_err() {
                         return;
                     }
                 }

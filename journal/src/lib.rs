@@ -73,7 +73,7 @@ pub use receipt::ReceiptWriter;
 pub use recover::Recovery;
 pub use segment::{Identity, Layout};
 pub use store::{FaultyStore, FileStore, MemoryStore, Store};
-pub use verify::{Legality, Options as VerifyOptions, Verdict, verify};
+pub use verify::{Legality, Options as VerifyOptions, Verdict, verify, verify_seals};
 pub use write::{Appended, Durable, Writer};
 
 /// How a journal is opened for writing.
@@ -158,6 +158,11 @@ impl Journal {
     /// Examines the journal in `dir` in full; see [`verify()`].
     pub fn verify(dir: &Path, options: &VerifyOptions, legality: Option<Legality<'_>>) -> Result<Verdict> {
         verify(&existing(dir)?, options, legality)
+    }
+
+    /// Examines the journal in `dir` by its seals; see [`verify_seals()`].
+    pub fn verify_seals(dir: &Path, options: &VerifyOptions) -> Result<Verdict> {
+        verify_seals(&existing(dir)?, options)
     }
 
     /// Process id and epoch of the last writer, as it noted them; zeros when there is none.

@@ -136,14 +136,21 @@ impl ReceiptWriter {
         render(&mut self.lines, &event.link, &event.leaf, json);
     }
 
-    /// Writes the gathered lines. An error is kept and ends this receipt, never the journal.
-    pub fn flush(&mut self) {
+    /// How much is gathered and not written.
+    pub(crate) const fn gathered_bytes(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// Writes the first so many bytes of what is gathered. An error is kept and ends this receipt, never the
+    /// journal.
+    pub(crate) fn flush(&mut self, bytes: usize) {
+        let bytes = bytes.min(self.lines.len());
         if self.error.is_none()
-            && let Err(error) = self.file.write_all(self.lines.as_bytes())
+            && let Err(error) = self.file.write_all(&self.lines.as_bytes()[..bytes])
         {
             self.error = Some(error.to_string());
         }
-        self.lines.clear();
+        self.lines.drain(..bytes);
     }
 
     /// Why the receipt is behind the journal, if it is.

@@ -1,4 +1,11 @@
 //! Writing: append gathers, commit makes durable, and the first failure is the last act.
+//!
+//! A commit is waited for or handed over. Handed over, it is written by a thread of its own ([`lane`])
+//! while the next batch is gathered; both ways write the same bytes in the same order, and an event counts as
+//! durable only when its own sync has returned.
+
+mod commit;
+mod lane;
 
 use std::sync::Arc;
 
@@ -7,7 +14,7 @@ use engine::event::id::Digest;
 
 use crate::active::Active;
 use crate::batch::{self, BLOCK, MAX_BYTES, Purpose, padded};
-use crate::chain::{Head, Link, finish};
+use crate::chain::{Head, Link};
 use crate::checkpoint::{Checkpoint, Note, Notes};
 use crate::codec::{Encoder, table};
 use crate::error::{Error, Result};
@@ -21,6 +28,7 @@ use crate::scan::Position;
 use crate::segment::{self, Header, Identity, Layout};
 use crate::spare::Spare;
 use crate::store::{Hold, Store, about};
+use lane::Lane;
 
 /// What a commit has made durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,9 +62,13 @@ pub struct Writer {
     store: Arc<dyn Store>,
     layout: Layout,
     identity: Identity,
+    /// These three are behind the last batch that was built, which may still be on its way to the disk.
     active: Active,
     position: Position,
     peaks: Peaks,
+    lane: Lane,
+    /// A buffer that came back from the disk.
+    idle: Vec<u8>,
     /// Header space and the frames of the batch that is being gathered.
     pending: Vec<u8>,
     pending_leaves: Vec<Digest>,
@@ -154,6 +166,8 @@ impl Writer {
             tip: position.head,
             position,
             peaks,
+            lane: Lane::default(),
+            idle: Vec::new(),
             pending: vec![0; batch::HEADER_BYTES],
             pending_leaves: Vec::new(),
             encoder: Encoder::default(),
@@ -204,11 +218,25 @@ impl Writer {
     /// Makes everything appended durable, as one batch: all of it or none of it survives a crash.
     /// After an error nothing more is accepted.
     pub fn commit(&mut self) -> Result<Durable> {
-        self.usable()?;
+        self.guard(|writer| writer.settle(true))?;
         if !self.pending_leaves.is_empty() {
             self.flush(Purpose::Events, self.position.epoch)?;
         }
-        Ok(self.position.head.into())
+        Ok(self.head().into())
+    }
+
+    /// As [`Writer::commit`], but does not wait for the disk: says what is durable by now, which is rarely
+    /// the batch that was handed over. It waits only while two earlier batches are on their way. An error
+    /// of any of them comes from a later call, and after it nothing more is accepted.
+    pub fn commit_behind(&mut self) -> Result<Durable> {
+        self.guard(|writer| writer.settle(false))?;
+        if !self.pending_leaves.is_empty() {
+            if !self.lane.begin(&self.store) {
+                return self.commit();
+            }
+            self.guard(Self::hand_over)?;
+        }
+        Ok(self.head().into())
     }
 
     /// Commits, puts everything under a watermark, and signs it when there are keys. `state` is the
@@ -258,8 +286,8 @@ impl Writer {
     }
 
     /// Where the durable part ends.
-    pub const fn head(&self) -> Head {
-        self.position.head
+    pub fn head(&self) -> Head {
+        self.lane.oldest().map_or(self.position.head, |before| before.head)
     }
 
     /// Where the journal will end after the next commit.
@@ -269,7 +297,7 @@ impl Writer {
 
     /// Merkle root of the durable part.
     pub fn root(&self) -> Digest {
-        self.peaks.root()
+        self.lane.oldest().map_or(&self.peaks, |before| &before.peaks).root()
     }
 
     /// The writer's number among all writers of this journal, from 1.
@@ -329,91 +357,6 @@ impl Writer {
             self.poison = Some(error.to_string());
         }
         result
-    }
-
-    fn flush(&mut self, purpose: Purpose, epoch: u64) -> Result<()> {
-        self.guard(|writer| writer.write_batch(purpose, epoch))
-    }
-
-    fn write_batch(&mut self, purpose: Purpose, epoch: u64) -> Result<()> {
-        let events = purpose == Purpose::Events;
-        let mut buffer = match events {
-            true => std::mem::take(&mut self.pending),
-            false => vec![0; batch::HEADER_BYTES],
-        };
-        let (live, span) = (buffer.len(), padded(buffer.len()));
-        if !self.active.current || self.active.at + span as u64 > self.active.size_bytes {
-            self.rotate(span)?;
-        }
-        let count = if events { self.pending_leaves.len() } else { 0 };
-        let header = batch::Header {
-            purpose,
-            origin: self.identity.origin(),
-            segment: self.active.number,
-            epoch,
-            ordinal: self.position.ordinal,
-            first_seq: self.position.head.size,
-            durable_events: self.position.head.size,
-            durable_batches: self.position.ordinal,
-            count: u32::try_from(count).unwrap_or(u32::MAX),
-            live_bytes: 0,
-            nonzero_sectors: 0,
-            head: if events { self.tip.leaf } else { self.position.head.leaf },
-            before: if events {
-                Digest::ZERO
-            } else {
-                finish(&self.active.digest)
-            },
-        };
-        batch::close(&mut buffer, header);
-        let name = &self.active.name;
-        about(
-            self.store.as_ref(),
-            self.store.write_at(name, self.active.at, &buffer),
-            "write",
-            name,
-        )?;
-        about(self.store.as_ref(), self.store.sync(name), "sync", name)?;
-        self.active.at += span as u64;
-        self.active.digest.update(&buffer[..live]);
-        self.position.epoch = epoch;
-        self.position.ordinal += 1;
-        self.marked = !events;
-        if events {
-            self.position.head = self.tip;
-            self.pending_leaves.drain(..).for_each(|leaf| self.peaks.push(leaf));
-            buffer.truncate(batch::HEADER_BYTES);
-            self.pending = buffer;
-            if let Some(receipt) = &mut self.receipt {
-                receipt.flush();
-            }
-        }
-        if self.active.at > self.active.size_bytes / 2 {
-            let number = self.active.number + 1;
-            let size = self.layout.size_bytes(number, BLOCK);
-            self.spare.start(&self.store, number, size, self.layout.background);
-        }
-        Ok(())
-    }
-
-    /// Goes on in the next segment, which seals this one.
-    fn rotate(&mut self, batch_bytes: usize) -> Result<()> {
-        let number = self.active.number + 1;
-        let wanted = self.layout.size_bytes(number, batch_bytes);
-        let size_bytes = self.spare.take(self.store.as_ref(), number, wanted)?;
-        let header = Header {
-            identity: self.identity.clone(),
-            number,
-            size_bytes,
-            first_batch: self.position.ordinal,
-            epoch: self.position.epoch,
-            previous: finish(&self.active.digest),
-            head: self.position.head,
-            peaks: self.peaks.clone(),
-            table: table(),
-        };
-        self.active = Active::begin(self.store.as_ref(), &header)?;
-        Ok(())
     }
 }
 
