@@ -167,7 +167,7 @@ impl Record for Ledger<'_> {
         if !std::mem::take(&mut self.behind) {
             return;
         }
-        self.receipt.flush();
+        self.receipt.flush_all();
         if let Some(why) = self.receipt.error().map(ToString::to_string) {
             self.warn(format!("receipt.jsonl is behind the journal: {why}"));
         }
