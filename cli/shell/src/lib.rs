@@ -12,6 +12,7 @@ pub mod process;
 pub mod project;
 pub mod record;
 pub mod replay;
+pub mod scratch;
 pub mod session;
 pub mod tree;
 pub mod world;
