@@ -8,6 +8,7 @@ mod foreign;
 pub mod lock;
 pub mod oracle;
 pub mod paths;
+pub mod probe;
 pub mod process;
 pub mod project;
 pub mod record;

@@ -20,6 +20,7 @@ use crate::record::{Audit, Judged, Place, Record, audit};
 use crate::scratch::Scratch;
 use crate::tree::{Options, Tree, TreeId};
 
+pub(crate) use check::check_until;
 pub use check::{Checked, Surroundings, check_once};
 pub use error::ReplayError;
 
