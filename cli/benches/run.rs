@@ -178,7 +178,7 @@ impl Place {
         let mut command = Command::new(program(&named).unwrap_or(named.into()));
         for (name, _) in std::env::vars_os() {
             let added = |start: &&str| name.as_encoded_bytes().starts_with(start.as_bytes());
-            if ["LOOPEXEC_", "LD_", "CARGO", "RUST"].iter().any(|start| added(start)) {
+            if ["LOOPEXEC_", "LD_", "CARGO", "RUST"].iter().any(added) {
                 command.env_remove(name);
             }
         }

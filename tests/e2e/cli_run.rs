@@ -1,7 +1,6 @@
 //! Runs as people and schedulers start them: codes, objects, lines, streams, signals.
 
 use rustix::process::Signal;
-use serde_json::Value;
 
 use crate::support::cli::{Live, Project, Said, fifo, wait_until};
 use crate::support::schema;
