@@ -90,7 +90,7 @@ fn examine(bytes: Vec<u8>, header: &Header, next: Option<&Header>) -> Inspected 
         }
     };
     match (problem, next) {
-        (_, Some(next)) => found.defect = seal_defect(&scan, header, next),
+        (_, Some(next)) => found.defect = seal_defect(&mut scan, header, next),
         (None, None) => {}
         (Some(problem), None) => match judge(&scan, &problem) {
             Tail::Clean => {}
@@ -133,9 +133,9 @@ fn payloads(
 }
 
 /// What is wrong with the end of a segment that has a successor.
-fn seal_defect(scan: &Scan<'_>, header: &Header, next: &Header) -> Option<Defect> {
+fn seal_defect(scan: &mut Scan<'_>, header: &Header, next: &Header) -> Option<Defect> {
     let reached = scan.position.head == next.head && scan.position.ordinal == next.first_batch;
-    if !reached || finish(&scan.digest) != next.previous {
+    if !reached || finish(scan.digest()) != next.previous {
         return Some(sealed_defect(scan.bytes, header, next));
     }
     let free = scan.bytes.get(scan.at..).unwrap_or_default();

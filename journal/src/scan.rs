@@ -70,8 +70,10 @@ pub(crate) struct Scan<'a> {
     pub(crate) segment: &'a Header,
     pub(crate) at: usize,
     pub(crate) position: Position,
-    /// Over everything live so far.
-    pub(crate) digest: Hasher,
+    /// Over everything live so far, but for what is still in `packed`.
+    digest: Hasher,
+    /// Live bytes that wait to be hashed together: one long piece costs a fraction of many short ones.
+    packed: Vec<u8>,
     /// Leaves of the batch that was verified last.
     pub(crate) leaves: Vec<Digest>,
 }
@@ -79,16 +81,22 @@ pub(crate) struct Scan<'a> {
 impl<'a> Scan<'a> {
     /// `bytes` is the whole file, at least a header block long.
     pub(crate) fn new(bytes: &'a [u8], segment: &'a Header) -> Self {
-        let mut digest = Use::Segment.hasher();
-        digest.update(&bytes[..BLOCK.min(bytes.len())]);
         Self {
             bytes,
             segment,
             at: BLOCK,
             position: Position::before(segment),
-            digest,
+            digest: Use::Segment.hasher(),
+            packed: bytes[..BLOCK.min(bytes.len())].to_vec(),
             leaves: Vec::new(),
         }
+    }
+
+    /// The hash over everything live so far.
+    pub(crate) fn digest(&mut self) -> &Hasher {
+        self.digest.update(&self.packed);
+        self.packed.clear();
+        &self.digest
     }
 
     /// The next batch; `None` when the segment is full.
@@ -126,7 +134,11 @@ impl<'a> Scan<'a> {
             };
             return Err(fault.of(&header, span.len()));
         }
-        self.digest.update(&span[..live]);
+        const PACK: usize = 8 << 10;
+        if self.packed.len() + live > PACK {
+            self.digest();
+        }
+        self.packed.extend_from_slice(&span[..live]);
         let at = self.at;
         self.at += span.len();
         self.position = Position {
@@ -224,7 +236,7 @@ impl<'a> Scan<'a> {
         }
         let before = match header.purpose {
             Purpose::Events => Digest::ZERO,
-            Purpose::Epoch | Purpose::Mark => finish(&self.digest),
+            Purpose::Epoch | Purpose::Mark => finish(self.digest()),
         };
         if rest.is_empty() && head.leaf == header.head && before == header.before {
             return Ok(head);
