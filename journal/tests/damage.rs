@@ -147,7 +147,8 @@ fn a_reader_finds_a_lost_batch_by_the_one_far_behind_it() {
     let store = MemoryStore::default();
     let layout = Layout {
         first_bytes: 256 << 10,
-        ..SMALL
+        max_bytes: 256 << 10,
+        background: false,
     };
     let mut writer = Journal::create_in(Arc::new(store.clone()), "run-1", layout).unwrap();
     for event in [event(0), support::large(100 << 10), event(1)] {
