@@ -57,6 +57,7 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
+#[expect(clippy::disallowed_methods, reason = "a bench measures time")]
 fn seconds(action: impl FnOnce() -> Result<(), Failure>) -> Result<f64, Failure> {
     let start = Instant::now();
     action()?;
