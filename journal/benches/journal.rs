@@ -3,7 +3,8 @@
 //! The floor of an append is a zero-filled file to which the same bytes are written and synced; both
 //! take turns, because a shared disk changes its mind from one second to the next; what only computes is
 //! measured in processor time. `BENCH_DIR` chooses
-//! the file system; `BENCH_EVENTS` the size of the journal that is folded.
+//! the file system; `BENCH_EVENTS` the size of the journal that is folded. On a busy machine a sync returns with the
+//! scheduler's next tick; `chrt -f 10` before the command keeps that out of both sides.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use std::fs::{File, OpenOptions};
