@@ -43,6 +43,7 @@ fn main() {
         None => println!("{:<44} skipped: {MEMORY} cannot be written", "run on tmpfs"),
     }
     run("disk", &disk, iterations, 1.5);
+    processor(memory.unwrap_or(&disk), iterations);
     files(&disk, iterations);
     syncs(&disk);
 }
@@ -70,9 +71,7 @@ fn run(name: &str, below: &Path, iterations: usize, target: f64) {
     let [mut floor, mut whole, mut first, mut last] = [(); 4].map(|()| Vec::new());
     for _ in 0..ROUNDS {
         let place = Place::new(below);
-        let mut bare = place.command("sh");
-        bare.args(["-c", BARE_LOOP, "sh", &iterations.to_string()]);
-        floor.push(ms(wall(bare)) / iterations as f64);
+        floor.push(ms(wall(place.bare(iterations))) / iterations as f64);
         whole.push(ms(place.iterate(iterations)) / iterations as f64);
         let (early, late) = place.tenths();
         first.push(early);
@@ -84,17 +83,63 @@ fn run(name: &str, below: &Path, iterations: usize, target: f64) {
     println!("{:<44} {peak:>9}", "  peak KiB of the governor");
 }
 
-/// What a run leaves behind, by its length.
+/// Processor time of governor and supervisor: of everything that a run starts, less what the bare loop and all that it
+/// starts need for the same commands.
+fn processor(below: &Path, iterations: usize) {
+    let what = "CPU beyond the commands, ms an iteration";
+    if program("bash").is_none() {
+        println!("{what:<44} skipped: no bash to count it");
+        return;
+    }
+    let extra: Vec<f64> = (0..ROUNDS)
+        .map(|_| {
+            let place = Place::new(below);
+            let bare = place.processor_ms(&place.bare(iterations));
+            let whole = place.processor_ms(&place.run(iterations));
+            (whole - bare) / iterations as f64
+        })
+        .collect();
+    let verdict = if median(&extra) > 0.2 { "  above" } else { "" };
+    println!(
+        "{what:<44} {:>9.2} {:>9} {:>7} {:>8}{verdict}",
+        median(&extra),
+        "",
+        "",
+        "<= 0.20"
+    );
+}
+
+/// What a run leaves behind, by its length. Segments of the journal stand apart: by design a long run has more of them.
 fn files(below: &Path, iterations: usize) {
     let lengths = [iterations, iterations / 10];
     let [many, few] = lengths.map(|length| {
         let place = Place::new(below);
         place.iterate(length);
-        files_below(place.root.path())
+        let mut files = Vec::new();
+        gather(place.root.path(), &mut files);
+        let is_segment = |path: &&PathBuf| path.extension().is_some_and(|end| end == "seg" || end == "prep");
+        let segments: Vec<u64> = files
+            .iter()
+            .filter(is_segment)
+            .map(|path| path.metadata().unwrap().len())
+            .collect();
+        (files.len() - segments.len(), segments)
     });
-    let verdict = if many == few { "" } else { "  above" };
+    let verdict = if many.0 == few.0 { "" } else { "  above" };
     let what = format!("files after {} iterations and {}", lengths[0], lengths[1]);
-    println!("{what:<44} {many:>9} {few:>9} {:>7} {:>8}{verdict}", "", "same");
+    println!("{what:<44} {:>9} {:>9} {:>7} {:>8}{verdict}", many.0, few.0, "", "same");
+    let [many, few] = [many, few].map(|(_, segments)| (segments.len(), segments.iter().sum::<u64>() >> 10));
+    println!(
+        "{:<44} {:>9} {:>9}",
+        "  segments of the journal beside them", many.0, few.0
+    );
+    let each = |(count, kib): (usize, u64)| kib / count as u64;
+    println!(
+        "{:<44} {:>9} {:>9}",
+        "  KiB of journal a segment",
+        each(many),
+        each(few)
+    );
 }
 
 /// Barriers of one iteration: the difference of two runs, so that starting and halting do not count.
@@ -126,11 +171,14 @@ impl Place {
         Self { root }
     }
 
-    /// A program in the project, in the environment that both sides get.
-    fn command(&self, program: impl Into<OsString>) -> Command {
-        let mut command = Command::new(program.into());
+    /// A program in the project, in the environment that both sides get: without what the build tool adds, where a
+    /// search path for libraries makes every start slow, and without a search for the program.
+    fn command(&self, named: impl Into<OsString>) -> Command {
+        let named = named.into();
+        let mut command = Command::new(program(&named).unwrap_or(named.into()));
         for (name, _) in std::env::vars_os() {
-            if name.as_encoded_bytes().starts_with(b"LOOPEXEC_") {
+            let added = |start: &&str| name.as_encoded_bytes().starts_with(start.as_bytes());
+            if ["LOOPEXEC_", "LD_", "CARGO", "RUST"].iter().any(added) {
                 command.env_remove(name);
             }
         }
@@ -148,6 +196,13 @@ impl Place {
         let mut command = self.command(executable());
         command.args(arguments);
         command
+    }
+
+    /// The loop that a run replaces.
+    fn bare(&self, iterations: usize) -> Command {
+        let mut bare = self.command("sh");
+        bare.args(["-c", BARE_LOOP, "sh", &iterations.to_string()]);
+        bare
     }
 
     /// A run that nothing but the cap ends.
@@ -180,6 +235,24 @@ impl Place {
         let (tenth, last) = (stamps.len() / 10, stamps.len() - 1);
         let each = |from: usize, to: usize| (stamps[to] - stamps[from]) / (to - from) as f64;
         (each(0, tenth), each(last - tenth, last))
+    }
+
+    /// User and system time of a command and of everything that was waited for below it.
+    fn processor_ms(&self, command: &Command) -> f64 {
+        let mut counted = self.command("bash");
+        counted
+            .args(["-c", r#""$@" > /dev/null; times"#, "bash"])
+            .arg(command.get_program())
+            .args(command.get_args())
+            .stdout(Stdio::piped());
+        let said = String::from_utf8(counted.output().unwrap().stdout).unwrap();
+        // The second line is about the children: `0m0.123s 0m0.045s`.
+        let [user, system]: [f64; 2] = [0, 1].map(|column| {
+            let time = said.lines().nth(1).unwrap().split(' ').nth(column).unwrap();
+            let (minutes, seconds) = time.trim_end_matches('s').split_once('m').unwrap();
+            minutes.parse::<f64>().unwrap() * 60.0 + seconds.parse::<f64>().unwrap()
+        });
+        (user + system) * 1e3
     }
 
     fn syncs(&self, iterations: usize) -> usize {
@@ -250,11 +323,23 @@ fn find(below: &Path, name: &str) -> Option<PathBuf> {
     })
 }
 
-fn files_below(root: &Path) -> usize {
-    let paths = fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path());
-    paths
-        .map(|path| if path.is_dir() { files_below(&path) } else { 1 })
-        .sum()
+/// Every file at or below a directory.
+fn gather(below: &Path, files: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(below).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            gather(&path, files);
+        } else {
+            files.push(path);
+        }
+    }
+}
+
+/// Where the search path has a program.
+fn program(name: impl AsRef<Path>) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    let mut found = std::env::split_paths(&path).map(|folder| folder.join(&name));
+    found.find(|path| path.is_file())
 }
 
 fn wall(mut command: Command) -> Duration {

@@ -4,10 +4,13 @@
 //!   Answer, the common members ──┐
 //!   Objects of a command ────────┼──> tests/golden/schemas/<command>.json
 //!   Help ────────────────────────┘
+//!   Event ───────────────────────────> tests/golden/schemas/event.json, a line of `run --events`
 //! ```
 //!
 //! Only tests are built with this room: a schema that is no longer what the types say fails here, and the end-to-end
 //! tests hold every answer of the real program to the files.
+
+mod event;
 
 use std::borrow::Cow;
 use std::fs;
@@ -102,6 +105,7 @@ fn schemas() -> Vec<(String, Value)> {
     events["title"] = json!("loopexec.events/1");
     events["properties"]["schema"] = json!({"const": "loopexec.events/1"});
     all.push(("events".to_owned(), events));
+    all.push(("event".to_owned(), event::schema()));
     all
 }
 

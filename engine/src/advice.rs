@@ -191,7 +191,7 @@ mod tests {
             origins: [].into(),
             programs: [].into(),
         };
-        crate::State::open(opened).facts
+        *crate::State::open(opened).facts
     }
 
     fn halted(reason: HaltReason, cause: &str, improving: bool) -> Halted {

@@ -4,6 +4,7 @@
 mod answers;
 mod ledgers;
 
+use alloc::boxed::Box;
 use alloc::string::String;
 
 use crate::effect::{Effect, Next};
@@ -19,7 +20,8 @@ use ledgers::{ledger, stamp};
 /// The fold of a journal's events.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct State {
-    pub facts: Facts,
+    /// Apart, because a state goes from hand to hand at every event and its facts stay where they are.
+    pub facts: Box<Facts>,
     pub phase: Phase,
 }
 
@@ -27,7 +29,7 @@ impl State {
     /// The state after the first event.
     pub fn open(opened: RunOpened) -> Self {
         Self {
-            facts: Facts::new(opened),
+            facts: Box::new(Facts::new(opened)),
             phase: Phase::Open(open::Open),
         }
     }

@@ -141,6 +141,12 @@ impl ReceiptWriter {
         self.lines.len()
     }
 
+    /// Writes everything that is gathered: for who knows that all of it is durable. An error is kept and ends this
+    /// receipt, never the journal.
+    pub fn flush_all(&mut self) {
+        self.flush(self.lines.len());
+    }
+
     /// Writes the first so many bytes of what is gathered. An error is kept and ends this receipt, never the
     /// journal.
     pub(crate) fn flush(&mut self, bytes: usize) {

@@ -138,5 +138,5 @@ fn facts(case: Case<'_>) -> Facts {
     };
     facts.history.first = case.measured.then_some(seen);
     facts.t0 = case.after_t0.then_some(Digest::ZERO);
-    facts
+    *facts
 }

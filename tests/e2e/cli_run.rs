@@ -1,7 +1,6 @@
 //! Runs as people and schedulers start them: codes, objects, lines, streams, signals.
 
 use rustix::process::Signal;
-use serde_json::Value;
 
 use crate::support::cli::{Live, Project, Said, fifo, wait_until};
 use crate::support::schema;
@@ -163,15 +162,9 @@ fn quiet_says_nothing_before_the_end() {
 fn the_event_stream_begins_with_its_version_and_ends_with_the_object() {
     let said = counted("--events");
     assert_eq!(said.err, "");
-    let lines: Vec<Value> = said
-        .out
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+    let lines = schema::stream(&said.out);
     assert_eq!(lines[0]["schema"], "loopexec.events/1");
-    schema::holds(&lines[0]);
     let (last, events) = lines[1..].split_last().unwrap();
-    schema::holds(last);
     assert_eq!(last["schema"], "loopexec.run/1");
     let numbers: Vec<u64> = events.iter().map(|event| event["seq"].as_u64().unwrap()).collect();
     assert_eq!(numbers, (0..numbers.len() as u64).collect::<Vec<_>>());
@@ -234,7 +227,8 @@ fn an_interrupted_run_exits_with_the_signal_and_resume_goes_on() {
         live.signal(signal);
         let said = live.end();
         assert_eq!(said.code, code, "{said:?}");
-        let last: Value = serde_json::from_str(said.out.lines().last().unwrap()).unwrap();
+        let records = schema::rest_of_stream(&said.out);
+        let last = records.last().unwrap();
         assert_eq!(last["status"], "interrupted");
         assert!(last["halt_reason"].is_null(), "{last}");
         assert_eq!(last["advice"]["next"], "loopexec resume r");
@@ -294,7 +288,7 @@ fn a_second_run_in_the_same_workdir_is_refused_and_names_the_holder() {
     assert_eq!(object["failure_cause"], "locked");
     assert!(object["errors"][0].as_str().unwrap().contains("first"), "{object}");
     live.signal(Signal::TERM);
-    live.end().exits(143);
+    schema::rest_of_stream(&live.end().exits(143).out);
 }
 
 #[test]

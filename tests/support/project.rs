@@ -163,7 +163,8 @@ impl Project {
 
     /// The events of the latest run, as its receipt tells them; a line that is being written is left out.
     pub(crate) fn events(&self) -> Vec<Value> {
-        if !self.root.join(".loopexec/runs").exists() {
+        let runs = fs::read_dir(self.root.join(".loopexec/runs"));
+        if runs.map_or(0, Iterator::count) == 0 {
             return Vec::new();
         }
         let text = fs::read_to_string(self.run_dir().join("receipt.jsonl")).unwrap_or_default();

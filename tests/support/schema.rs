@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io;
 use std::path::Path;
 
 use serde_json::{Map, Value};
@@ -23,6 +24,42 @@ pub(crate) fn holds(answer: &Value) {
     assert!(faults.is_empty(), "{}\n{answer:#}", faults.join("\n"));
 }
 
+/// The records of a stream of events: fails unless the first is what its schema says and the others are too.
+#[track_caller]
+pub(crate) fn stream(said: &str) -> Vec<Value> {
+    let (first, rest) = said.split_once('\n').expect("a stream has a beginning");
+    let first = serde_json::from_str(first).unwrap();
+    holds(&first);
+    [vec![first], rest_of_stream(rest)].concat()
+}
+
+/// The records of a stream that was heard in part before: each is an event, and the last is an answer.
+#[track_caller]
+pub(crate) fn rest_of_stream(said: &str) -> Vec<Value> {
+    let records: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let (last, events) = records.split_last().expect("a stream has an end");
+    holds(last);
+    let schema = file("event").unwrap();
+    for event in events {
+        let faults = faults(&of_kind(&schema, event), event);
+        assert!(faults.is_empty(), "{}\n{event:#}", faults.join("\n"));
+    }
+    records
+}
+
+/// The alternative that an event names, so that what is wrong with it is told of that kind alone.
+#[track_caller]
+fn of_kind(schema: &Value, event: &Value) -> Value {
+    let kinds = schema["anyOf"].as_array().unwrap();
+    let mut named = kinds
+        .iter()
+        .filter(|kind| kind["properties"]["event"]["const"] == event["event"]);
+    named
+        .next()
+        .unwrap_or_else(|| panic!("no kind is called {}", event["event"]))
+        .clone()
+}
+
 /// The schema that an answer names.
 #[track_caller]
 pub(crate) fn named(answer: &Value) -> Value {
@@ -31,9 +68,13 @@ pub(crate) fn named(answer: &Value) -> Value {
         .strip_prefix("loopexec.")
         .and_then(|rest| rest.strip_suffix("/1"))
         .unwrap_or_else(|| panic!("no schema is called {name:?}: {answer}"));
+    file(command).unwrap_or_else(|error| panic!("{error}: no schema of {name}"))
+}
+
+fn file(name: &str) -> io::Result<Value> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden/schemas");
-    let text = fs::read_to_string(folder.join(format!("{command}.json")));
-    serde_json::from_str(&text.unwrap_or_else(|error| panic!("{error}: no schema of {name}"))).unwrap()
+    let text = fs::read_to_string(folder.join(format!("{name}.json")))?;
+    Ok(serde_json::from_str(&text)?)
 }
 
 /// Everything in which `value` differs from `schema`.

@@ -171,7 +171,7 @@ mod tests {
         facts.spend.microusd = 100;
         facts.elapsed_ms = 10;
         facts.iteration = 3;
-        facts
+        *facts
     }
 
     #[test]

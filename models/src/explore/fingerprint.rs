@@ -51,7 +51,7 @@ pub(super) fn of_state(state: &State) -> u128 {
         drift,
         revisit,
         resumes,
-    } = &state.facts;
+    } = state.facts.as_ref();
     let mut hasher = Wide::default();
     (bounds, iteration, checkpointed, elapsed_ms, now, surface, t0, tree).hash(&mut hasher);
     (head, branch, members, universe, active_guards, integrity, accepted).hash(&mut hasher);

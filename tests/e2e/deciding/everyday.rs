@@ -1,5 +1,6 @@
 //! The first things that anybody tries, and what a run looks like to a program.
 
+use crate::support::schema;
 use crate::support::story::Project;
 
 #[test]
@@ -110,11 +111,7 @@ fn a_stream_of_events_begins_with_its_schema_and_ends_with_the_result() {
     ];
     let said = project.text(&args);
     assert_eq!(said.exit, 10, "{}", said.all());
-    let lines: Vec<serde_json::Value> = said
-        .stdout
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+    let lines = schema::stream(&said.stdout);
     assert!(
         lines[0]["schema"].is_string() && lines[0]["version"].is_string(),
         "{}",

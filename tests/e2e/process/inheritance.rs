@@ -32,6 +32,16 @@ fn input_may_be_a_file() {
 }
 
 #[test]
+fn a_relative_input_is_the_governors() {
+    let here = fs::read_to_string("Cargo.toml").unwrap();
+    let run = run(&CommandSpec {
+        input: Input::File("Cargo.toml".into()),
+        ..sh("cat")
+    });
+    assert_eq!(text(&run), here);
+}
+
+#[test]
 fn a_command_has_no_terminal_and_its_own_process_group() {
     let mut supervisor = supervisor();
     let run = supervisor

@@ -131,6 +131,31 @@ fn what_the_pipe_still_holds_when_the_command_ends_is_kept() {
     );
 }
 
+#[test]
+fn an_end_handed_out_of_the_tree_reaches_no_later_command() {
+    let room = tempfile::tempdir().unwrap();
+    let (pid, go) = (room.path().join("pid"), room.path().join("go"));
+    let spec = sh(&format!(
+        "echo $$ > {0}.new; mv {0}.new {0}; while [ ! -e {1} ]; do sleep 0.02; done",
+        pid.display(),
+        go.display()
+    ));
+    let running = std::thread::spawn(move || {
+        let mut supervisor = supervisor();
+        supervisor.run(&spec, &Wishes::never()).unwrap();
+        supervisor
+    });
+    wait_until("the command runs", || pid.exists());
+    let number = fs::read_to_string(pid).unwrap();
+    let stdout = format!("/proc/{}/fd/1", number.trim());
+    let mut held = File::options().write(true).open(stdout).unwrap();
+    fs::write(go, "").unwrap();
+    let mut supervisor = running.join().unwrap();
+    supervisor.run(&sh("true"), &Wishes::never()).unwrap();
+    let refused = held.write(b"late").unwrap_err();
+    assert_eq!(refused.kind(), std::io::ErrorKind::BrokenPipe);
+}
+
 /// Not a test: a command that stops its supervisor, fills a large pipe and is gone before anyone reads.
 #[test]
 #[ignore = "started by other tests"]

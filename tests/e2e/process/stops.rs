@@ -139,11 +139,24 @@ fn the_supervisor_does_not_end_of_signals_meant_for_the_governor() {
 }
 
 #[test]
-fn commands_start_with_no_signal_ignored() {
-    let run = run(&sh("grep SigIgn /proc/self/status"));
-    let ignored = u64::from_str_radix(text(&run).trim_start_matches("SigIgn:").trim(), 16).unwrap();
+fn commands_start_with_no_signal_ignored_or_blocked() {
+    let run = run(&sh("grep -E 'Sig(Ign|Blk)' /proc/self/status"));
     let standard = (1 << 31) - 1;
-    assert_eq!(ignored & standard, 0, "{ignored:x}");
+    for line in text(&run).lines() {
+        let (name, mask) = line.split_once(':').unwrap();
+        let mask = u64::from_str_radix(mask.trim(), 16).unwrap();
+        assert_eq!(mask & standard, 0, "{name}: {mask:x}");
+    }
+    assert_eq!(text(&run).lines().count(), 2);
+}
+
+#[test]
+fn a_wish_made_before_the_command_ends_it_at_once() {
+    let sleeper = unique_sleeper();
+    let (wisher, wishes) = wishes().unwrap();
+    wisher.send(Cancel::Force).unwrap();
+    let run = supervisor().run(&sh(&format!("exec {sleeper}")), &wishes).unwrap();
+    assert_eq!((run.outcome, run.stop), (Outcome::Signaled(9), Some(StopCause::Forced)));
 }
 
 #[test]

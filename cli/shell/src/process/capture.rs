@@ -32,33 +32,27 @@ impl Stream {
     }
 }
 
-pub(super) struct Capture {
-    hasher: blake3::Hasher,
+pub(super) struct Capture<'a> {
+    /// None is needed for a stream that stays empty, and it is large.
+    hasher: Option<Box<blake3::Hasher>>,
     bytes: u64,
     mask: Mask,
     /// Reused for the masked form of each piece.
     clean: Vec<u8>,
-    kept: Kept,
-    raw: Option<Kept>,
+    kept: Kept<'a>,
+    raw: Option<Kept<'a>>,
 }
 
-impl Capture {
-    pub(super) fn new(spec: &CaptureSpec, stream: Stream, redact: &[Vec<u8>]) -> Self {
+impl<'a> Capture<'a> {
+    pub(super) fn new(spec: &'a CaptureSpec, stream: Stream, redact: &[Vec<u8>]) -> Self {
         let mask = Mask::new(redact);
-        let raw = (spec.unmasked && !mask.is_idle()).then(|| {
-            let whole = CaptureSpec {
-                head_bytes: 0,
-                tail_bytes: 0,
-                ..spec.clone()
-            };
-            Kept::new(&whole, &format!("{}{UNMASKED}", stream.suffix()))
-        });
+        let raw = (spec.unmasked && !mask.is_idle()).then(|| Kept::whole(spec, stream));
         Self {
-            hasher: blake3::Hasher::new(),
+            hasher: None,
             bytes: 0,
             mask,
             clean: Vec::new(),
-            kept: Kept::new(spec, stream.suffix()),
+            kept: Kept::new(spec, stream),
             raw,
         }
     }
@@ -70,7 +64,7 @@ impl Capture {
 
     pub(super) fn take(&mut self, piece: &[u8]) {
         self.bytes += piece.len() as u64;
-        self.hasher.update(piece);
+        self.hasher.get_or_insert_default().update(piece);
         if self.mask.is_idle() {
             return self.kept.push(piece);
         }
@@ -89,10 +83,12 @@ impl Capture {
         self.kept.push(&self.clean);
         let mut captured = Captured {
             bytes: self.bytes,
-            digest: *self.hasher.finalize().as_bytes(),
             redacted: self.mask.masked(),
             ..Captured::nothing()
         };
+        if let Some(hasher) = self.hasher {
+            captured.digest = *hasher.finalize().as_bytes();
+        }
         self.kept.finish(&mut captured);
         captured.unmasked = self.raw.and_then(|raw| raw.unmasked(captured.redacted > 0));
         captured
@@ -112,42 +108,56 @@ pub(crate) fn remove_unmasked(directory: &Path) {
 }
 
 /// What is kept of a stream.
-struct Kept {
-    inline_max: usize,
-    head_max: usize,
+struct Kept<'a> {
+    spec: &'a CaptureSpec,
+    stream: Stream,
+    /// As it was printed, and nothing of it but the whole.
+    unmasked: bool,
     /// The whole stream while it is small, its head afterwards.
     start: Vec<u8>,
     tail: Ring,
-    file: Option<(PathBuf, u64)>,
     overflow: Option<Option<Spill>>,
 }
 
-impl Kept {
-    fn new(spec: &CaptureSpec, suffix: &str) -> Self {
-        let file = spec.spill_dir.as_ref().map(|directory| {
-            (
-                directory.join(format!("{}.{suffix}", spec.spill_stem)),
-                spec.spill_max_bytes,
-            )
-        });
+impl<'a> Kept<'a> {
+    fn new(spec: &'a CaptureSpec, stream: Stream) -> Self {
         Self {
-            inline_max: size(spec.inline_max_bytes),
-            head_max: size(spec.head_bytes),
+            spec,
+            stream,
+            unmasked: false,
             start: Vec::new(),
             tail: Ring::new(size(spec.tail_bytes)),
-            file,
             overflow: None,
         }
     }
 
+    fn whole(spec: &'a CaptureSpec, stream: Stream) -> Self {
+        Self {
+            unmasked: true,
+            tail: Ring::new(0),
+            ..Self::new(spec, stream)
+        }
+    }
+
+    /// How much of the beginning of a larger stream is held.
+    fn head_max(&self) -> usize {
+        if self.unmasked { 0 } else { size(self.spec.head_bytes) }
+    }
+
+    fn file(&self) -> Option<PathBuf> {
+        let mark = if self.unmasked { UNMASKED } else { "" };
+        let name = format!("{}.{}{mark}", self.spec.spill_stem, self.stream.suffix());
+        Some(self.spec.spill_dir.as_ref()?.join(name))
+    }
+
     fn push(&mut self, bytes: &[u8]) {
         if self.overflow.is_none() {
-            if self.start.len() + bytes.len() <= self.inline_max {
+            if self.start.len() + bytes.len() <= size(self.spec.inline_max_bytes) {
                 return self.start.extend_from_slice(bytes);
             }
             self.begin_overflow();
         }
-        let room = self.head_max.saturating_sub(self.start.len()).min(bytes.len());
+        let room = self.head_max().saturating_sub(self.start.len()).min(bytes.len());
         self.start.extend_from_slice(&bytes[..room]);
         self.tail.push(bytes);
         if let Some(Some(spill)) = &mut self.overflow {
@@ -156,12 +166,13 @@ impl Kept {
     }
 
     fn begin_overflow(&mut self) {
-        let mut spill = self.file.take().map(|(path, max_bytes)| Spill::create(path, max_bytes));
+        let max_bytes = self.spec.spill_max_bytes;
+        let mut spill = self.file().map(|path| Spill::create(path, max_bytes));
         if let Some(spill) = &mut spill {
             spill.write(&self.start);
         }
         self.tail.push(&self.start);
-        self.start.truncate(self.head_max);
+        self.start.truncate(self.head_max());
         self.start.shrink_to_fit();
         self.overflow = Some(spill);
     }

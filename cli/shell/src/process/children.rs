@@ -1,13 +1,15 @@
 //! The children of the supervisor: the command's main process, and every orphan of its tree.
 
-use std::io::{self, Read};
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::Pid;
-use signal_hook::consts::SIGCHLD;
 
 use super::outcome::Outcome;
 use super::survivors::Household;
@@ -15,19 +17,23 @@ use super::syscall::{Reap, reap_one};
 use super::table::{self, Process};
 
 /// Becomes readable when a child has ended.
-pub(super) struct Bell(UnixStream);
+pub(super) struct Bell(SignalFd);
 
 impl Bell {
     pub(super) fn install() -> io::Result<Self> {
-        let (heard, rung) = UnixStream::pair()?;
-        heard.set_nonblocking(true)?;
-        signal_hook::low_level::pipe::register(SIGCHLD, rung)?;
-        Ok(Self(heard))
+        // Blocked, it never runs. Without one the signal could be ignored, as whoever started the governor may have
+        // arranged, and then no child could be waited for.
+        signal_hook::flag::register(Signal::SIGCHLD as i32, Arc::new(AtomicBool::new(false)))?;
+        let mut ended = SigSet::empty();
+        ended.add(Signal::SIGCHLD);
+        ended.thread_block()?;
+        let flags = SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC;
+        Ok(Self(SignalFd::with_flags(&ended, flags)?))
     }
 
     pub(super) fn silence(&self) {
-        let mut rings = [0; 64];
-        while matches!((&self.0).read(&mut rings), Ok(read) if read == rings.len()) {}
+        // However many children ended, the signal is pending once.
+        let _silent = self.0.read_signal();
     }
 }
 
@@ -43,6 +49,8 @@ pub(super) struct Children<'a> {
     main: Pid,
     /// When and how the main process ended.
     pub(super) main_end: Option<(Instant, Outcome)>,
+    /// Nobody is left, so nobody can come: every orphan would be a child.
+    pub(super) none_left: bool,
     pub(super) cpu_us: u64,
     pub(super) max_rss_kb: u64,
 }
@@ -53,6 +61,7 @@ impl<'a> Children<'a> {
             bell,
             main,
             main_end: None,
+            none_left: false,
             cpu_us: 0,
             max_rss_kb: 0,
         }
@@ -66,10 +75,10 @@ impl<'a> Children<'a> {
 
 impl Household for Children<'_> {
     fn reap(&mut self) -> bool {
-        loop {
+        while !self.none_left {
             match reap_one() {
-                Reap::NoChildren => return true,
-                Reap::AllAlive => return false,
+                Reap::NoChildren => self.none_left = true,
+                Reap::AllAlive => break,
                 Reap::One(child) => {
                     self.cpu_us += child.cpu_us;
                     self.max_rss_kb = self.max_rss_kb.max(child.max_rss_kb);
@@ -80,6 +89,7 @@ impl Household for Children<'_> {
                 }
             }
         }
+        self.none_left
     }
 
     fn living(&self) -> Vec<Process> {

@@ -5,21 +5,21 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::hex;
+use super::bytes;
 
 /// One command. Its environment is exactly what the supervisor was started with, `env`, and the mark of the
 /// supervisor; its descriptors are exactly 0 to 2.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandSpec {
     /// Program and arguments. A program without a slash is searched in the `PATH` of its environment.
-    #[serde(with = "hex::list")]
+    #[serde(with = "bytes::list")]
     pub argv: Vec<OsString>,
     /// Where it runs. A relative path is taken from the governor's own directory.
-    #[serde(with = "hex::one")]
+    #[serde(with = "bytes::one")]
     pub cwd: PathBuf,
     /// What it finds in its environment beside what every command does, or in its place; of two entries with one name
     /// the later counts.
-    #[serde(with = "hex::pairs")]
+    #[serde(with = "bytes::pairs")]
     pub env: Vec<(OsString, OsString)>,
     pub input: Input,
     pub capture: CaptureSpec,
@@ -27,7 +27,7 @@ pub struct CommandSpec {
     /// What people call this command ("check", "agent"); used in messages only.
     pub label: String,
     /// Secrets: never written or returned, `***` stands in their place. Empty ones are ignored.
-    #[serde(with = "hex::list")]
+    #[serde(with = "bytes::list")]
     pub redact: Vec<Vec<u8>>,
 }
 
@@ -38,9 +38,9 @@ pub enum Input {
     #[default]
     Closed,
     /// These bytes, then end of file.
-    Bytes(#[serde(with = "hex::one")] Vec<u8>),
+    Bytes(#[serde(with = "bytes::one")] Vec<u8>),
     /// The content of this file.
-    File(#[serde(with = "hex::one")] PathBuf),
+    File(#[serde(with = "bytes::one")] PathBuf),
 }
 
 /// How much of each output stream to keep. Counting and hashing always cover all of it.
@@ -53,7 +53,7 @@ pub struct CaptureSpec {
     /// Of larger output: how much of its end comes back.
     pub tail_bytes: u64,
     /// Where larger output is written, as `<spill_stem>.stdout` and `<spill_stem>.stderr`; nowhere when `None`.
-    #[serde(with = "hex::option")]
+    #[serde(with = "bytes::option")]
     pub spill_dir: Option<PathBuf>,
     pub spill_stem: String,
     /// A spill file never grows beyond this.

@@ -21,16 +21,18 @@
 //! Signals go through pidfds, or to children that have not been waited for: never to a number that another process
 //! may carry by now. The two types to read first are [`CommandSpec`] and [`CommandRun`].
 
+mod bytes;
 mod capture;
 mod children;
 mod command;
 mod deadline;
+mod environment;
 mod error;
-mod hex;
 pub mod leftovers;
 mod lost;
 mod mask;
 mod outcome;
+mod pipes;
 mod protocol;
 mod running;
 mod signals;

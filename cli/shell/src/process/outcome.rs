@@ -2,10 +2,11 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
-use super::hex;
+use super::bytes;
 
 /// The full account of one command. When it exists, the command's tree is gone, or `survivors` says what is not.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,17 +88,17 @@ pub enum StopCause {
 pub struct Captured {
     pub bytes: u64,
     /// BLAKE3 of the raw stream.
-    #[serde(with = "hex::one")]
+    #[serde(with = "bytes::one")]
     pub digest: [u8; 32],
     /// All of it, when small. `head` and `tail` are empty then.
-    #[serde(with = "hex::option")]
+    #[serde(with = "bytes::option")]
     pub inline: Option<Vec<u8>>,
-    #[serde(with = "hex::one")]
+    #[serde(with = "bytes::one")]
     pub head: Vec<u8>,
-    #[serde(with = "hex::one")]
+    #[serde(with = "bytes::one")]
     pub tail: Vec<u8>,
     /// The file with all of it, or with its beginning when `truncated`. On stable storage already.
-    #[serde(with = "hex::option")]
+    #[serde(with = "bytes::option")]
     pub spilled: Option<PathBuf>,
     /// True when neither `inline` nor `spilled` holds all of it.
     pub truncated: bool,
@@ -113,13 +114,16 @@ pub struct Captured {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unmasked {
     /// All of it, when small.
-    #[serde(with = "hex::option")]
+    #[serde(with = "bytes::option")]
     pub inline: Option<Vec<u8>>,
     /// The private file with all of it, or with its beginning when `truncated`.
-    #[serde(with = "hex::option")]
+    #[serde(with = "bytes::option")]
     pub file: Option<PathBuf>,
     pub truncated: bool,
 }
+
+/// BLAKE3 of no byte.
+static NOTHING: LazyLock<[u8; 32]> = LazyLock::new(|| *blake3::hash(b"").as_bytes());
 
 impl Captured {
     /// A stream that never began.
@@ -127,7 +131,7 @@ impl Captured {
     pub fn nothing() -> Self {
         Self {
             bytes: 0,
-            digest: *blake3::hash(b"").as_bytes(),
+            digest: *NOTHING,
             inline: Some(Vec::new()),
             head: Vec::new(),
             tail: Vec::new(),

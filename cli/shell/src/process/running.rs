@@ -11,7 +11,7 @@
 //! work may be a grandchild with something to clean up.
 
 use std::collections::BTreeSet;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -22,8 +22,9 @@ use super::children::{Bell, Children};
 use super::command::{Cancel, CommandSpec};
 use super::deadline::{Clocks, soon};
 use super::outcome::{Captured, CommandRun, Outcome, StopCause};
-use super::protocol::{Request, receive};
-use super::spawn::spawn;
+use super::pipes::{Pipe, Pipes};
+use super::protocol::{Inbox, Post, Request};
+use super::spawn::{Spawner, unconnected};
 use super::stop::{self, Stop};
 use super::survivors::{Household, Sweep};
 use super::table::Identity;
@@ -34,19 +35,23 @@ const READ_MAX_BYTES: usize = 64 * 1024;
 /// What the supervisor keeps from one command to the next.
 pub(super) struct Workshop {
     pub(super) control: UnixStream,
-    pub(super) bell: Bell,
-    pub(super) nonce: String,
+    pub(super) inbox: Inbox,
+    pub(super) pipes: Pipes,
+    bell: Bell,
+    spawner: Spawner,
     /// Processes of earlier commands that would not end.
     pub(super) stuck: BTreeSet<Identity>,
     buffer: Vec<u8>,
 }
 
 impl Workshop {
-    pub(super) fn new(control: UnixStream, bell: Bell, nonce: String) -> Self {
+    pub(super) fn new(control: UnixStream, inbox: Inbox, bell: Bell, spawner: Spawner) -> Self {
         Self {
             control,
+            inbox,
+            pipes: Pipes::default(),
             bell,
-            nonce,
+            spawner,
             stuck: BTreeSet::new(),
             buffer: vec![0; READ_MAX_BYTES],
         }
@@ -55,59 +60,53 @@ impl Workshop {
 
 /// Runs one command. Its tree is gone on return, or the account names what is not.
 pub(super) fn run(shop: &mut Workshop, number: u64, spec: &CommandSpec) -> CommandRun {
-    let Workshop {
-        control,
-        bell,
-        nonce,
-        stuck,
-        buffer,
-    } = shop;
     let started_unix_ms = unix_ms();
-    let spawned = match spawn(spec, nonce) {
-        Ok(spawned) => spawned,
+    let [stdout, stderr] = match shop.pipes.take() {
+        Ok(pair) => pair,
+        Err(error) => return never_ran(unconnected(&error), started_unix_ms),
+    };
+    let main = match shop.spawner.spawn(spec, [&stdout, &stderr]) {
+        Ok(main) => main,
         Err(outcome) => return never_ran(outcome, started_unix_ms),
     };
-    let output = |stream| Capture::new(&spec.capture, stream, &spec.redact);
+    let output = |pipe, stream| Output {
+        pipe: Some(pipe),
+        capture: Capture::new(&spec.capture, stream, &spec.redact),
+    };
     let mut running = Running {
         spec,
         number,
-        control,
-        bell,
+        control: &shop.control,
+        inbox: &mut shop.inbox,
+        bell: &shop.bell,
         clocks: Clocks::start(Instant::now(), &spec.deadlines),
-        children: Children::new(bell, spawned.pid),
-        nobody_left: false,
-        outputs: [
-            Output {
-                pipe: Some(spawned.stdout.into()),
-                capture: output(Stream::Stdout),
-            },
-            Output {
-                pipe: Some(spawned.stderr.into()),
-                capture: output(Stream::Stderr),
-            },
-        ],
+        children: Children::new(&shop.bell, main),
+        outputs: [output(stdout, Stream::Stdout), output(stderr, Stream::Stderr)],
         stop: None,
         struck: BTreeSet::new(),
         hurry: false,
         governor_gone: false,
     };
+    // A wish that came together with the command is in the inbox already, and no poll would tell.
+    if !running.inbox.is_empty() {
+        running.listen();
+    }
     while !running.is_over(Instant::now()) {
         running.enforce(Instant::now());
-        running.wait(buffer);
+        running.wait(&mut shop.buffer);
     }
-    running.account(started_unix_ms, stuck, buffer)
+    running.account(started_unix_ms, &mut shop.stuck, &mut shop.pipes, &mut shop.buffer)
 }
 
 struct Running<'a> {
     spec: &'a CommandSpec,
     number: u64,
     control: &'a UnixStream,
+    inbox: &'a mut Inbox,
     bell: &'a Bell,
     clocks: Clocks,
     children: Children<'a>,
-    /// The last wait found no child at all.
-    nobody_left: bool,
-    outputs: [Output; 2],
+    outputs: [Output<'a>; 2],
     stop: Option<Stop>,
     /// Whom the stop has killed.
     struck: BTreeSet<Identity>,
@@ -116,15 +115,15 @@ struct Running<'a> {
     governor_gone: bool,
 }
 
-struct Output {
-    /// `None` once it has ended.
-    pipe: Option<OwnedFd>,
-    capture: Capture,
+struct Output<'a> {
+    /// `None` once it cannot be read.
+    pipe: Option<Pipe>,
+    capture: Capture<'a>,
 }
 
 impl Running<'_> {
     fn is_over(&self, now: Instant) -> bool {
-        self.over_at().is_some_and(|at| at <= now) || (self.nobody_left && self.children.main_end.is_some())
+        self.over_at().is_some_and(|at| at <= now) || (self.children.none_left && self.children.main_end.is_some())
     }
 
     /// When to stop watching and sweep, as far as that is known.
@@ -203,7 +202,7 @@ impl Running<'_> {
 
     /// Sleeps until something happens or is due, and takes notice of it.
     fn wait(&mut self, buffer: &mut [u8]) {
-        let [bell, control, stdout, stderr] = self.poll();
+        let [bell, control, stdout, stderr] = self.ready(self.wake_in());
         if stdout {
             self.read(0, buffer);
         }
@@ -215,25 +214,25 @@ impl Running<'_> {
         }
         if bell {
             self.bell.silence();
-            self.nobody_left = self.children.reap();
+            self.children.reap();
         }
     }
 
-    /// Which of bell, control, stdout and stderr have something to say.
-    fn poll(&self) -> [bool; 4] {
+    /// Which of bell, control, stdout and stderr have something to say, after `at_most` none.
+    fn ready(&self, at_most: Option<Duration>) -> [bool; 4] {
         let pipes = [&self.outputs[0].pipe, &self.outputs[1].pipe];
         let sources = [
             Some(self.bell.as_fd()),
             (!self.governor_gone).then(|| self.control.as_fd()),
-            pipes[0].as_ref().map(AsFd::as_fd),
-            pipes[1].as_ref().map(AsFd::as_fd),
+            pipes[0].as_ref().map(|pipe| pipe.read.as_fd()),
+            pipes[1].as_ref().map(|pipe| pipe.read.as_fd()),
         ];
         let mut polled: Vec<PollFd<'_>> = sources
             .iter()
             .flatten()
             .map(|source| PollFd::from_borrowed_fd(*source, PollFlags::IN))
             .collect();
-        let timeout = self.wake_in().and_then(|span| span.try_into().ok());
+        let timeout = at_most.and_then(|span| span.try_into().ok());
         if poll(&mut polled, timeout.as_ref()).is_err() {
             // Interrupted: the bell tells on the next round.
             return [false; 4];
@@ -265,21 +264,30 @@ impl Running<'_> {
     }
 
     fn listen(&mut self) {
-        match receive(self.control) {
-            Ok(Some(Request::Cancel { run, cancel })) if run == self.number => match cancel {
-                Cancel::Stop => self.cancel(StopCause::Cancelled),
-                Cancel::Force => self.cancel(StopCause::Forced),
-            },
-            Ok(Some(Request::Cancel { .. })) => {}
-            // Closed, or nonsense: in both cases there is no governor to answer to.
-            Ok(Some(Request::Hello { .. } | Request::Run { .. }) | None) | Err(_) => {
-                self.governor_gone = true;
-                self.cancel(StopCause::GovernorGone);
+        loop {
+            match self.inbox.look(self.control) {
+                Ok(Post::Message(Request::Cancel { run, cancel })) if run == self.number => match cancel {
+                    Cancel::Stop => self.cancel(StopCause::Cancelled),
+                    Cancel::Force => self.cancel(StopCause::Forced),
+                },
+                Ok(Post::Message(Request::Cancel { .. })) => {}
+                Ok(Post::Partial) => return,
+                // Closed, or nonsense: in both cases there is no governor to answer to.
+                Ok(Post::Message(Request::Hello { .. } | Request::Run { .. }) | Post::Closed) | Err(_) => {
+                    self.governor_gone = true;
+                    return self.cancel(StopCause::GovernorGone);
+                }
             }
         }
     }
 
-    fn account(mut self, started_unix_ms: u64, stuck: &mut BTreeSet<Identity>, buffer: &mut [u8]) -> CommandRun {
+    fn account(
+        mut self,
+        started_unix_ms: u64,
+        stuck: &mut BTreeSet<Identity>,
+        pipes: &mut Pipes,
+        buffer: &mut [u8],
+    ) -> CommandRun {
         let sweep = Sweep {
             redact: &self.spec.redact,
             limit: Duration::from_millis(self.spec.deadlines.end_limit_ms),
@@ -287,8 +295,12 @@ impl Running<'_> {
             stuck,
         };
         let survivors = sweep.end_all(&mut self.children);
-        for output in &mut self.outputs {
-            output.drain(buffer);
+        let [_, _, stdout, stderr] = self.ready(Some(Duration::ZERO));
+        for (output, ready) in self.outputs.iter_mut().zip([stdout, stderr]) {
+            if ready {
+                output.drain(buffer);
+            }
+            output.pipe.take().into_iter().for_each(|pipe| pipes.put_away(pipe));
         }
         // A main process that would not die even of SIGKILL is named among the survivors.
         let killed = Outcome::Signaled(rustix::process::Signal::KILL.as_raw());
@@ -312,11 +324,11 @@ impl Running<'_> {
     }
 }
 
-impl Output {
+impl Output<'_> {
     /// Reads once from a pipe that is ready; zero at its end.
     fn read(&mut self, buffer: &mut [u8]) -> usize {
         let Some(pipe) = &self.pipe else { return 0 };
-        match rustix::io::read(pipe, &mut *buffer) {
+        match rustix::io::read(&pipe.read, &mut *buffer) {
             Err(error) if error == rustix::io::Errno::INTR => 0,
             Ok(read) if read > 0 => {
                 self.capture.take(&buffer[..read]);
@@ -335,12 +347,12 @@ impl Output {
         let mut left = self
             .pipe
             .as_ref()
-            .and_then(|pipe| rustix::pipe::fcntl_getpipe_size(pipe).ok())
+            .and_then(|pipe| rustix::pipe::fcntl_getpipe_size(&pipe.read).ok())
             .unwrap_or(0);
         while let Some(pipe) = &self.pipe
             && left > 0
             && poll(
-                &mut [PollFd::new(pipe, PollFlags::IN)],
+                &mut [PollFd::new(&pipe.read, PollFlags::IN)],
                 Some(&Duration::ZERO.try_into().unwrap_or_default()),
             )
             .is_ok_and(|ready| ready > 0)

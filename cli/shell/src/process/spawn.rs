@@ -1,88 +1,128 @@
 //! Starting the main process of a command, and telling why it did not start.
 
-use std::env;
-use std::ffi::OsString;
-use std::fs::{self, File};
+use std::ffi::{CString, NulError, OsStr};
+use std::fs::File;
 use std::io::{self, Seek, Write};
-use std::os::unix::process::CommandExt;
-use std::process::{ChildStderr, ChildStdout, Command, Stdio};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
+use nix::spawn::{PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnFlags, posix_spawn};
+use nix::sys::signal::SigSet;
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::io::Errno;
-use rustix::process::Pid;
+use rustix::process::{Pid, chdir};
 
-use super::NONCE_VARIABLE;
 use super::command::{CommandSpec, Input};
+use super::environment::Environment;
 use super::outcome::Outcome;
+use super::pipes::Pipe;
 use super::which::{path_of, which};
 
-/// A command that runs. Dropping it neither ends nor waits for anything.
-pub(super) struct Spawned {
-    pub(super) pid: Pid,
-    pub(super) stdout: ChildStdout,
-    pub(super) stderr: ChildStderr,
+/// What is the same for every command.
+pub(super) struct Spawner {
+    environment: Environment,
+    nothing: File,
+    attributes: PosixSpawnAttr,
 }
 
-/// Starts the command in a process group of its own.
-pub(super) fn spawn(spec: &CommandSpec, nonce: &str) -> Result<Spawned, Outcome> {
-    let about = |what: &str, error: &io::Error| failed(format!("{what}: {error}"), error);
-    let program = spec.argv.first().ok_or(Outcome::NotFound)?;
-    let cwd = spec.cwd.display();
-    match fs::metadata(&spec.cwd) {
-        Ok(directory) if directory.is_dir() => {}
-        Ok(_) => {
-            return Err(failed(
-                format!("the working directory {cwd} is not a directory"),
-                &Errno::NOTDIR.into(),
-            ));
+impl Spawner {
+    pub(super) fn new(environment: Environment) -> io::Result<Self> {
+        let mut attributes = PosixSpawnAttr::init()?;
+        attributes.set_flags(
+            PosixSpawnFlags::POSIX_SPAWN_SETPGROUP
+                | PosixSpawnFlags::POSIX_SPAWN_SETSIGDEF
+                | PosixSpawnFlags::POSIX_SPAWN_SETSIGMASK,
+        )?;
+        attributes.set_pgroup(nix::unistd::Pid::from_raw(0))?;
+        attributes.set_sigdefault(&SigSet::all())?;
+        attributes.set_sigmask(&SigSet::empty())?;
+        Ok(Self {
+            environment,
+            nothing: File::open("/dev/null")?,
+            attributes,
+        })
+    }
+
+    /// Starts the command in a process group of its own, no signal ignored or blocked. This process goes to the
+    /// working directory with it: it needs none of its own.
+    pub(super) fn spawn(&self, spec: &CommandSpec, [stdout, stderr]: [&Pipe; 2]) -> Result<Pid, Outcome> {
+        let program = spec.argv.first().ok_or(Outcome::NotFound)?;
+        enter(&spec.cwd)?;
+        let path = path_of(&spec.env).or(self.environment.path());
+        // A file that is named is not looked at beforehand: when it does not start is early enough to ask why.
+        let named = program.as_bytes().contains(&b'/');
+        let file = if named {
+            spec.cwd.join(program)
+        } else {
+            which(program, &spec.cwd, path)?
+        };
+        let zero = |error: NulError| explain(&error.into(), file.as_os_str());
+        let words = spec.argv.iter().map(|word| CString::new(word.as_bytes()));
+        let words = words.collect::<Result<Vec<CString>, _>>().map_err(zero)?;
+        let environment = self.environment.with(&spec.env).map_err(zero)?;
+
+        let input = input(&spec.input).map_err(|error| about("its input cannot be opened", &error))?;
+        let stdin = input.as_ref().unwrap_or(&self.nothing);
+        let started = standard([stdin.as_fd(), stdout.write.as_fd(), stderr.write.as_fd()])
+            .and_then(|actions| posix_spawn(file.as_path(), &actions, &self.attributes, &words, &environment));
+        match started {
+            Ok(pid) => Pid::from_raw(pid.as_raw())
+                .ok_or_else(|| failed("it has no process number".to_owned(), &Errno::SRCH.into())),
+            Err(error) => {
+                if named {
+                    which(program, &spec.cwd, path)?;
+                }
+                Err(explain(&error.into(), file.as_os_str()))
+            }
         }
-        Err(error) => return Err(about(&format!("the working directory {cwd} cannot be entered"), &error)),
-    }
-    let inherited = env::var_os("PATH");
-    let path = path_of(&spec.env).or(inherited.as_deref());
-    let file = which(program, &spec.cwd, path)?;
-    let stdin = input(&spec.input).map_err(|error| about("its input cannot be opened", &error))?;
-
-    // A resolved file, a group and a directory, and no hook between fork and exec: std starts this with posix_spawn.
-    let mut command = Command::new(&file);
-    command
-        .arg0(program)
-        .args(&spec.argv[1..])
-        .current_dir(&spec.cwd)
-        .envs(spec.env.iter().map(|(name, value)| (name, value)))
-        .env(NONCE_VARIABLE, nonce)
-        .stdin(stdin)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .process_group(0);
-    let mut child = command
-        .spawn()
-        .map_err(|error| explain(&error, &file.into_os_string()))?;
-    let pid = Pid::from_child(&child);
-    match (child.stdout.take(), child.stderr.take()) {
-        (Some(stdout), Some(stderr)) => Ok(Spawned { pid, stdout, stderr }),
-        _ => Err(failed(
-            "its output could not be connected".to_owned(),
-            &Errno::PIPE.into(),
-        )),
     }
 }
 
-fn input(input: &Input) -> io::Result<Stdio> {
+/// What becomes of descriptors 0 to 2.
+fn standard(sources: [BorrowedFd<'_>; 3]) -> nix::Result<PosixSpawnFileActions> {
+    let mut actions = PosixSpawnFileActions::init()?;
+    for (number, source) in (0..).zip(sources) {
+        actions.add_dup2(source.as_raw_fd(), number)?;
+    }
+    Ok(actions)
+}
+
+/// The outcome when there is no pipe to be had.
+pub(super) fn unconnected(error: &io::Error) -> Outcome {
+    about("its output could not be connected", error)
+}
+
+fn enter(directory: &Path) -> Result<(), Outcome> {
+    let shown = directory.display();
+    chdir(directory).map_err(|error| match error {
+        Errno::NOTDIR => failed(
+            format!("the working directory {shown} is not a directory"),
+            &error.into(),
+        ),
+        _ => about(
+            &format!("the working directory {shown} cannot be entered"),
+            &error.into(),
+        ),
+    })
+}
+
+/// `None` for no input at all.
+fn input(input: &Input) -> io::Result<Option<File>> {
     match input {
-        Input::Closed => Ok(Stdio::null()),
-        Input::File(path) => Ok(File::open(path)?.into()),
+        Input::Closed => Ok(None),
+        Input::File(path) => File::open(path).map(Some),
         Input::Bytes(bytes) => {
             // A file in memory, not a pipe: there is no writer that could block against the command's output.
             let mut file = File::from(memfd_create("input", MemfdFlags::CLOEXEC)?);
             file.write_all(bytes)?;
             file.rewind()?;
-            Ok(file.into())
+            Ok(Some(file))
         }
     }
 }
 
-fn explain(error: &io::Error, file: &OsString) -> Outcome {
+fn explain(error: &io::Error, file: &OsStr) -> Outcome {
     let file = file.display();
     match error.raw_os_error().map(Errno::from_raw_os_error) {
         Some(Errno::ACCESS) => Outcome::NotExecutable,
@@ -97,6 +137,10 @@ fn explain(error: &io::Error, file: &OsString) -> Outcome {
         Some(Errno::TOOBIG) => failed(format!("the arguments and environment of {file} are too large"), error),
         _ => failed(format!("{file}: {error}"), error),
     }
+}
+
+fn about(what: &str, error: &io::Error) -> Outcome {
+    failed(format!("{what}: {error}"), error)
 }
 
 fn failed(message: String, error: &io::Error) -> Outcome {

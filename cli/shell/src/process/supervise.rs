@@ -1,43 +1,43 @@
 //! The supervisor's side: what the binary does when it is started as one.
 
-use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::{env, io};
 
+use nix::sys::signal::{SigSet, Signal};
 use rustix::process::{getpid, set_child_subreaper, setsid};
-use signal_hook::consts as signals;
 
 use super::children::Bell;
+use super::environment::Environment;
 use super::leftovers::Marker;
-use super::protocol::{Reply, Request, receive, send};
+use super::protocol::{EDITION, Inbox, Reply, Request, send};
 use super::running::{self, Workshop};
+use super::spawn::Spawner;
 use super::{syscall, table};
 
 /// Every standard signal that is neither a fault of the program itself, nor SIGCHLD, nor beyond anyone's power.
-const SHRUGGED_OFF: [i32; 19] = [
-    signals::SIGALRM,
-    signals::SIGCONT,
-    signals::SIGHUP,
-    signals::SIGINT,
-    signals::SIGIO,
-    signals::SIGPIPE,
-    signals::SIGPROF,
-    signals::SIGQUIT,
-    signals::SIGTERM,
-    signals::SIGTSTP,
-    signals::SIGTTIN,
-    signals::SIGTTOU,
-    signals::SIGURG,
-    signals::SIGUSR1,
-    signals::SIGUSR2,
-    signals::SIGVTALRM,
-    signals::SIGWINCH,
-    signals::SIGXCPU,
-    signals::SIGXFSZ,
+const SHRUGGED_OFF: [Signal; 19] = [
+    Signal::SIGALRM,
+    Signal::SIGCONT,
+    Signal::SIGHUP,
+    Signal::SIGINT,
+    Signal::SIGIO,
+    Signal::SIGPIPE,
+    Signal::SIGPROF,
+    Signal::SIGQUIT,
+    Signal::SIGTERM,
+    Signal::SIGTSTP,
+    Signal::SIGTTIN,
+    Signal::SIGTTOU,
+    Signal::SIGURG,
+    Signal::SIGUSR1,
+    Signal::SIGUSR2,
+    Signal::SIGVTALRM,
+    Signal::SIGWINCH,
+    Signal::SIGXCPU,
+    Signal::SIGXFSZ,
 ];
 
 /// Serves one governor over the socket on standard input, until that socket closes.
@@ -57,13 +57,24 @@ pub fn supervise() -> ExitCode {
 
 /// Answers the governor's greeting.
 fn open(control: UnixStream) -> Result<(Workshop, Option<PathBuf>), ()> {
-    let Ok(Some(Request::Hello { nonce, runtime_dir })) = receive(&control) else {
+    let mut inbox = Inbox::default();
+    let Ok(Some(Request::Hello {
+        edition,
+        nonce,
+        runtime_dir,
+    })) = inbox.wait(&control)
+    else {
         return Err(());
     };
-    match settle(&nonce, runtime_dir.as_deref()) {
-        Ok((bell, start_ticks)) => {
+    let settled = if edition == EDITION {
+        settle(&nonce, runtime_dir.as_deref())
+    } else {
+        Err(io::Error::other("the binary was replaced by one of another version"))
+    };
+    match settled {
+        Ok((bell, spawner, start_ticks)) => {
             send(&control, &Reply::Ready { start_ticks }).map_err(drop)?;
-            Ok((Workshop::new(control, bell, nonce), runtime_dir))
+            Ok((Workshop::new(control, inbox, bell, spawner), runtime_dir))
         }
         Err(error) => {
             // When even this cannot be said, the closing socket says it.
@@ -78,29 +89,27 @@ fn open(control: UnixStream) -> Result<(Workshop, Option<PathBuf>), ()> {
     }
 }
 
-fn settle(nonce: &str, runtime_dir: Option<&Path>) -> io::Result<(Bell, u64)> {
+fn settle(nonce: &str, runtime_dir: Option<&Path>) -> io::Result<(Bell, Spawner, u64)> {
     syscall::close_on_exec_from(3)?;
     setsid()?;
     let own = getpid();
     set_child_subreaper(Some(own))?;
-    // Handlers that do nothing, not "ignored": an ignored signal stays ignored in every command. That also undoes
-    // what the governor inherited, from nohup for one.
-    let unread = Arc::new(AtomicBool::new(false));
-    for signal in SHRUGGED_OFF {
-        signal_hook::flag::register(signal, Arc::clone(&unread))?;
-    }
+    // Blocked, not "ignored": the spawner blocks nothing in a command, and sets whatever is ignored, by the doing of
+    // nohup for one, back to what it was made for.
+    SHRUGGED_OFF.into_iter().collect::<SigSet>().thread_block()?;
     let bell = Bell::install()?;
+    let spawner = Spawner::new(Environment::new(env::vars_os(), nonce)?)?;
     let start_ticks = table::find(own.as_raw_pid())
         .map(|process| process.id.start_ticks)
         .ok_or_else(|| io::Error::other("/proc does not show this process: is it mounted?"))?;
     if let Some(directory) = runtime_dir {
         Marker::new(own.as_raw_pid(), start_ticks, nonce)?.write(directory)?;
     }
-    Ok((bell, start_ticks))
+    Ok((bell, spawner, start_ticks))
 }
 
 fn serve(shop: &mut Workshop, runtime_dir: Option<&Path>) -> ExitCode {
-    while let Ok(Some(request)) = receive(&shop.control) {
+    while let Ok(Some(request)) = shop.inbox.wait(&shop.control) {
         let Request::Run { run, spec } = request else {
             // A cancel that crossed the reply to its run.
             continue;
@@ -109,6 +118,7 @@ fn serve(shop: &mut Workshop, runtime_dir: Option<&Path>) -> ExitCode {
         if send(&shop.control, &Reply::Ended { run, result }).is_err() {
             break;
         }
+        shop.pipes.tidy();
     }
     if shop.stuck.is_empty()
         && let Some(directory) = runtime_dir
@@ -116,4 +126,25 @@ fn serve(shop: &mut Workshop, runtime_dir: Option<&Path>) -> ExitCode {
         Marker::remove(directory);
     }
     ExitCode::SUCCESS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_governor_of_another_edition_is_told_so() {
+        let (governor, control) = UnixStream::pair().unwrap();
+        let hello = Request::Hello {
+            edition: EDITION + 1,
+            nonce: String::new(),
+            runtime_dir: None,
+        };
+        send(&governor, &hello).unwrap();
+        assert!(open(control).is_err());
+        let Some(Reply::Failed { message }) = Inbox::default().wait(&governor).unwrap() else {
+            panic!("no word of it")
+        };
+        assert!(message.contains("version"), "{message}");
+    }
 }

@@ -12,13 +12,13 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
 
-use super::command::{Cancel, CommandSpec};
+use super::command::{Cancel, CommandSpec, Input};
 use super::error::{ProcessError, SupervisorLost};
 use super::outcome::CommandRun;
-use super::protocol::{Inbox, Post, Reply, Request, send};
+use super::protocol::{EDITION, Inbox, Post, Reply, Request, send};
 use super::table::{self, Identity};
 use super::wish::{Next, Wishes};
-use super::{SUPERVISE, hex, lost};
+use super::{SUPERVISE, lost};
 
 /// How long a new supervisor may take to answer.
 const START_LIMIT: Duration = Duration::from_secs(20);
@@ -77,11 +77,12 @@ impl Supervisor {
     /// [`ProcessError::Lost`] when the supervisor died: the tree of the command has been ended, its output is lost,
     /// and [`Supervisor::restart`] makes a new one. [`ProcessError::NotRunning`] when that has not been done.
     pub fn run(&mut self, spec: &CommandSpec, wishes: &Wishes) -> Result<CommandRun, ProcessError> {
-        self.run_while(spec, wishes, || None)
+        self.run_while(spec, wishes, || (), || None)
     }
 
-    /// As [`Supervisor::run`], and asks `watch` twice a second whether the command should end: for what can only be
-    /// found out by looking. A command that ends sooner costs no look.
+    /// As [`Supervisor::run`]. Does `meanwhile` once, as soon as the command is on its way, or at once when it cannot be
+    /// run. Asks `watch` twice a second whether the command should end: for what can only be found out by looking. A
+    /// command that ends sooner costs no look.
     ///
     /// # Errors
     /// As [`Supervisor::run`].
@@ -89,11 +90,17 @@ impl Supervisor {
         &mut self,
         spec: &CommandSpec,
         wishes: &Wishes,
+        meanwhile: impl FnOnce(),
         watch: impl FnMut() -> Option<Cancel>,
     ) -> Result<CommandRun, ProcessError> {
-        let link = self.link.as_mut().ok_or(ProcessError::NotRunning)?;
+        let Some(link) = self.link.as_mut() else {
+            meanwhile();
+            return Err(ProcessError::NotRunning);
+        };
         self.runs += 1;
-        match link.run(self.runs, spec, wishes, watch) {
+        let asked = link.ask(self.runs, spec);
+        meanwhile();
+        match asked.and_then(|()| link.answer(self.runs, wishes, watch)) {
             Some(run) => Ok(run),
             None => Err(self.lose(spec)),
         }
@@ -167,6 +174,7 @@ impl Link {
     fn greet(&mut self, options: &SupervisorOptions) -> Result<(), String> {
         let runtime_dir = options.runtime_dir.as_deref().map(absolute);
         let hello = Request::Hello {
+            edition: EDITION,
             nonce: nonce()?,
             runtime_dir,
         };
@@ -191,15 +199,18 @@ impl Link {
     }
 
     /// `None` when the supervisor is lost.
-    fn run(
+    fn ask(&self, number: u64, spec: &CommandSpec) -> Option<()> {
+        let spec = with_absolute_paths(spec);
+        send(&self.control, &Request::Run { run: number, spec }).ok()
+    }
+
+    /// `None` when the supervisor is lost.
+    fn answer(
         &mut self,
         number: u64,
-        spec: &CommandSpec,
         wishes: &Wishes,
         mut watch: impl FnMut() -> Option<Cancel>,
     ) -> Option<CommandRun> {
-        let spec = with_absolute_paths(spec);
-        send(&self.control, &Request::Run { run: number, spec }).ok()?;
         let mut wishes = wishes.clone();
         let mut look_at = Instant::now() + WATCH_INTERVAL;
         loop {
@@ -293,18 +304,29 @@ impl Drop for Link {
 fn nonce() -> Result<String, String> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|error| format!("the system gives no random bytes: {error}"))?;
-    Ok(hex::encode(&bytes))
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// The supervisor has a directory of its own: relative paths mean the governor's.
+/// The supervisor goes from one directory to another: relative paths mean the governor's.
 fn with_absolute_paths(spec: &CommandSpec) -> Cow<'_, CommandSpec> {
-    let relative = |path: &Option<PathBuf>| path.as_ref().is_some_and(|path| path.is_relative());
-    if spec.cwd.is_absolute() && !relative(&spec.capture.spill_dir) {
+    let spill_dir = spec.capture.spill_dir.as_deref();
+    let input = match &spec.input {
+        Input::File(path) => Some(path.as_path()),
+        Input::Closed | Input::Bytes(_) => None,
+    };
+    if [Some(spec.cwd.as_path()), spill_dir, input]
+        .iter()
+        .flatten()
+        .all(|path| path.is_absolute())
+    {
         return Cow::Borrowed(spec);
     }
     let mut spec = spec.clone();
     spec.cwd = absolute(&spec.cwd);
     spec.capture.spill_dir = spec.capture.spill_dir.as_deref().map(absolute);
+    if let Input::File(path) = &mut spec.input {
+        *path = absolute(path);
+    }
     Cow::Owned(spec)
 }
 

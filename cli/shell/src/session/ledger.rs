@@ -6,7 +6,7 @@
 use engine::event::Event;
 use engine::event::id::{Digest, PhaseName};
 use engine::{Effect, State};
-use journal::{Keys, Writer};
+use journal::{Keys, ReceiptWriter, Writer};
 
 use super::anchor::Anchors;
 use super::projection::Projections;
@@ -17,6 +17,9 @@ use crate::lock::StateLock;
 pub(super) struct Ledger<'w> {
     /// Taken only while a lost journal is being put back.
     writer: Option<Writer>,
+    receipt: ReceiptWriter,
+    /// Something is durable that receipt and projections do not know of.
+    behind: bool,
     anchors: Anchors,
     /// A command has run since the journal was last seen in its place.
     suspect: bool,
@@ -33,7 +36,7 @@ pub(super) struct Ledger<'w> {
 
 impl<'w> Ledger<'w> {
     pub(super) fn new(
-        writer: Writer,
+        (writer, receipt): (Writer, ReceiptWriter),
         lock: StateLock,
         life: &Life,
         watch: &'w mut dyn Watch,
@@ -43,6 +46,8 @@ impl<'w> Ledger<'w> {
             events: tip.size,
             head: tip.leaf,
             writer: Some(writer),
+            receipt,
+            behind: false,
             anchors: Anchors::new(life.run.clone()),
             suspect: false,
             lock,
@@ -57,12 +62,22 @@ impl<'w> Ledger<'w> {
     pub(super) fn begin(&mut self, state: &State, event: &Event) -> Result<(), RunError> {
         self.watch.opened(self.anchors.run(), state);
         self.append(event)?;
-        self.sync(state)
+        self.sync(state)?;
+        self.derive(state);
+        self.link();
+        Ok(())
     }
 
     /// A run that goes on.
     pub(super) fn reopen(&mut self, state: &State) {
         self.watch.opened(self.anchors.run(), state);
+        self.link();
+    }
+
+    fn link(&mut self) {
+        if let Some(why) = self.projections.link() {
+            self.warn(why);
+        }
     }
 
     pub(super) fn events(&self) -> u64 {
@@ -93,8 +108,19 @@ impl<'w> Ledger<'w> {
     /// Signs what was recorded and lets watchers know of all of it.
     pub(super) fn seal(&mut self, state: &State, keys: Option<&Keys>) -> Result<(), RunError> {
         self.sync(state)?;
+        self.derive(state);
         let digest = self.projections.digest(state);
         self.writer()?.seal(digest, keys)?;
+        Ok(())
+    }
+
+    fn gather(&mut self, event: &Event) -> Result<(), RunError> {
+        let seq = self.writer()?.append(event)?;
+        if let Some(appended) = self.writer.as_ref().and_then(Writer::last) {
+            self.receipt.push(&appended);
+        }
+        self.events = seq + 1;
+        self.waiting.push((seq, event.clone()));
         Ok(())
     }
 
@@ -105,11 +131,12 @@ impl<'w> Ledger<'w> {
         if !self.lock.still_guards() {
             self.lock = self.anchors.lock_anew()?;
         }
-        let writer = self.anchors.put_back()?;
+        let (writer, receipt) = self.anchors.put_back()?;
+        self.writer = Some(writer);
+        self.receipt = receipt;
         // What was gathered went with the old writer.
-        let writer = self.writer.insert(writer);
-        for (_, event) in &self.waiting {
-            writer.append(event)?;
+        for (_, event) in std::mem::take(&mut self.waiting) {
+            self.gather(&event)?;
         }
         self.warn("the journal was removed while the run was under way; it was put back".into());
         Ok(())
@@ -123,17 +150,25 @@ impl Record for Ledger<'_> {
         if std::mem::take(&mut self.suspect) && self.anchors.lost() {
             self.rescue()?;
         }
-        let seq = self.writer()?.append(event)?;
-        self.events = seq + 1;
-        self.waiting.push((seq, event.clone()));
+        self.gather(event)
+    }
+
+    fn sync(&mut self, _: &State) -> Result<(), RunError> {
+        let durable = self.writer()?.commit()?;
+        self.head = durable.head;
+        self.behind = true;
+        for (seq, event) in self.waiting.drain(..) {
+            self.watch.event(seq, &event);
+        }
         Ok(())
     }
 
-    fn sync(&mut self, state: &State) -> Result<(), RunError> {
-        let durable = self.writer()?.commit()?;
-        self.head = durable.head;
-        let behind = self.writer()?.receipt_error().map(ToString::to_string);
-        if let Some(why) = behind {
+    fn derive(&mut self, state: &State) {
+        if !std::mem::take(&mut self.behind) {
+            return;
+        }
+        self.receipt.flush_all();
+        if let Some(why) = self.receipt.error().map(ToString::to_string) {
             self.warn(format!("receipt.jsonl is behind the journal: {why}"));
         }
         // Once an iteration, before the work begins, and at every end: the journal says the rest.
@@ -143,10 +178,6 @@ impl Record for Ledger<'_> {
                 self.warn(why);
             }
         }
-        for (seq, event) in self.waiting.drain(..) {
-            self.watch.event(seq, &event);
-        }
-        Ok(())
     }
 
     fn running_out(&mut self) -> Option<String> {

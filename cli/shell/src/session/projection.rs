@@ -159,7 +159,6 @@ impl<'a> Profile<'a> {
 pub(super) struct Projections {
     file: PathBuf,
     latest: PathBuf,
-    linked: bool,
 }
 
 impl Projections {
@@ -167,33 +166,33 @@ impl Projections {
         Self {
             file: run.state_file(),
             latest: state_dir.state_file(),
-            linked: false,
         }
     }
 
     /// Writes the profile; the error is a sentence, because a projection can always be rebuilt.
-    pub(super) fn refresh(&mut self, state: &State, events: u64, head: Digest) -> Option<String> {
+    pub(super) fn refresh(&self, state: &State, events: u64, head: Digest) -> Option<String> {
         let mut bytes = serde_json::to_vec_pretty(&Profile::of(state, events, head)).ok()?;
         bytes.push(b'\n');
-        let written = replace(&self.file, &bytes).and_then(|()| self.link());
+        let written = replace(&self.file, &bytes);
         written
             .err()
             .map(|error| format!("{} could not be written: {error}", self.file.display()))
     }
 
-    /// `state.json` of the state directory is the newest run's.
-    fn link(&mut self) -> std::io::Result<()> {
-        if self.linked {
-            return Ok(());
-        }
+    /// `state.json` of the state directory is the newest run's. Done before any command runs.
+    pub(super) fn link(&self) -> Option<String> {
+        self.try_link()
+            .err()
+            .map(|error| format!("{} could not be written: {error}", self.latest.display()))
+    }
+
+    fn try_link(&self) -> std::io::Result<()> {
         let run = self.file.parent().and_then(Path::file_name).unwrap_or_default();
         let target = Path::new("runs").join(run).join("state.json");
         let temporary = self.latest.with_extension("json.new");
         let _ = fs::remove_file(&temporary);
         symlink(target, &temporary)?;
-        fs::rename(&temporary, &self.latest)?;
-        self.linked = true;
-        Ok(())
+        fs::rename(&temporary, &self.latest)
     }
 
     /// Digest over the profile, for the signed checkpoint.

@@ -115,6 +115,9 @@ impl Walk<'_> {
             },
             threads,
         );
+        if threads == 1 {
+            return Ok(vec![self.work(&queue)?]);
+        }
         std::thread::scope(|scope| {
             let helpers: Vec<_> = (1..threads)
                 .filter_map(|_| {

@@ -10,7 +10,7 @@ use engine::event::policy::Command;
 use engine::{FAILURES_CMD, IntegrityReading, Reading, State};
 
 use super::RealWorld;
-use super::command::{Output, argv, limits};
+use super::command::{Job, Output, argv, limits};
 use super::{ids, output};
 use crate::foreign;
 use crate::process::{Captured, CommandRun, Input};
@@ -100,7 +100,17 @@ impl RealWorld {
             None => Input::File(self.as_file("stdout", stdout).0),
         };
         let output = Output::Read(&facts.policy().capture);
-        let (run, own) = self.command(argv(command), env, input, output, &limits, label);
+        let (run, own) = self.command(
+            Job {
+                argv: argv(command),
+                env,
+                input,
+                output,
+                limits,
+                label: label.to_string(),
+            },
+            &mut || (),
+        );
         fact.survivors.extend(own.survivors);
         if matches!(own.stop, StopCause::Cancelled | StopCause::RunDeadline) {
             fact.stop = own.stop;

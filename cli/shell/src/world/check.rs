@@ -13,7 +13,7 @@ use engine::event::policy::Oracle as Contract;
 use engine::{Observation, Reading, State};
 
 use super::RealWorld;
-use super::command::{Output, argv, limits};
+use super::command::{Job, Output, argv, limits};
 use super::detection::detection;
 use super::{output, secrets};
 use crate::foreign;
@@ -83,10 +83,10 @@ impl RealWorld {
         iteration: u32,
         attempt: u32,
         time_left_ms: Option<u64>,
+        meanwhile: &mut dyn FnMut(),
     ) -> Observation {
         let facts = &state.facts;
         let policy = facts.policy();
-        let limits = limits(&facts.bounds, facts.bounds.check_timeout_ms, time_left_ms);
         let reports = self.fresh_reports();
         let mut env: Vec<(OsString, OsString)> = vec![
             ("LOOPEXEC_RUN_ID".into(), self.run.id().as_str().into()),
@@ -100,16 +100,15 @@ impl RealWorld {
             .report
             .as_ref()
             .map(|path| ReportFile::new(self.workdir.join(std::ffi::OsStr::from_bytes(&path.0))));
-        let label = format!("check-{iteration}-{attempt}");
-        let words = argv(&policy.oracle.check);
-        let (mut run, mut fact) = self.command(
-            words,
+        let job = Job {
+            argv: argv(&policy.oracle.check),
             env,
-            Input::Closed,
-            Output::Read(&policy.capture),
-            &limits,
-            &label,
-        );
+            input: Input::Closed,
+            output: Output::Read(&policy.capture),
+            limits: limits(&facts.bounds, facts.bounds.check_timeout_ms, time_left_ms),
+            label: format!("check-{iteration}-{attempt}"),
+        };
+        let (mut run, mut fact) = self.command(job, meanwhile);
         let started = Instant::now();
         let mut reading = self.read(state, &run, &fact, plan, &reports, named.as_ref());
         if let Some(command) = &policy.oracle.failures_cmd {
@@ -120,7 +119,9 @@ impl RealWorld {
         }
         output::forget(&mut run);
         // What a runner reports is as secret as what it prints, and from here on all of it is kept.
-        let _ = fs::remove_dir_all(&reports);
+        if self.oracle.collector.is_some() {
+            let _ = fs::remove_dir_all(&reports);
+        }
         secrets::conceal(&mut reading, &self.secrets);
         reading.members_digest = digest_members(&reading.members);
         if let Some(integrity) = &mut reading.integrity {
@@ -189,7 +190,10 @@ impl RealWorld {
         named: Option<&ReportFile>,
     ) -> Reading {
         let (stdout, stderr) = (output::read(&run.stdout), output::read(&run.stderr));
-        let files = report_files(reports);
+        let files = match self.oracle.collector {
+            Some(_) => report_files(reports),
+            None => Vec::new(),
+        };
         let (mut report, report_bytes) = match (named, plan) {
             (Some(file), _) => file.read(),
             (None, ReportPlan::File(name)) => match files.iter().find(|(found, _)| found == name) {

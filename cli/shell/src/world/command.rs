@@ -10,7 +10,6 @@ use engine::event::measurement::{self as fact, RunOutcome};
 use engine::event::policy::{Bounds, Capture, Command};
 
 use super::RealWorld;
-use super::own::OwnFiles;
 use super::removal::once_removed;
 use crate::process::{
     CaptureSpec, Captured, CommandRun, CommandSpec, Deadlines, Input, Outcome, ProcessError, StopCause, Survivor,
@@ -84,47 +83,55 @@ pub(super) enum Output<'c> {
     Read(&'c Capture),
 }
 
+/// One command of a run.
+pub(super) struct Job<'c> {
+    pub argv: Vec<OsString>,
+    /// On top of what every command inherits.
+    pub env: Vec<(OsString, OsString)>,
+    pub input: Input,
+    pub output: Output<'c>,
+    pub limits: Limits,
+    pub label: String,
+}
+
 impl RealWorld {
-    /// Runs one command to its end.
-    pub(super) fn command(
-        &mut self,
-        argv: Vec<OsString>,
-        env: Vec<(OsString, OsString)>,
-        input: Input,
-        output: Output<'_>,
-        limits: &Limits,
-        label: &str,
-    ) -> (CommandRun, fact::CommandRun) {
-        let (capture, unmasked) = match output {
+    /// Runs one command to its end. `meanwhile` is done while it runs.
+    pub(super) fn command(&mut self, job: Job<'_>, meanwhile: &mut dyn FnMut()) -> (CommandRun, fact::CommandRun) {
+        let (capture, unmasked) = match job.output {
             Output::Kept(capture) => (capture, false),
             Output::Read(capture) => (capture, true),
         };
         let spec = CommandSpec {
-            argv,
+            argv: job.argv,
             cwd: self.workdir.clone(),
-            env,
-            input,
+            env: job.env,
+            input: job.input,
             capture: CaptureSpec {
                 inline_max_bytes: capture.inline_max_bytes,
                 head_bytes: capture.excerpt_bytes,
                 tail_bytes: capture.excerpt_bytes,
                 spill_dir: Some(self.run.blobs()),
-                spill_stem: label.to_string(),
+                spill_stem: job.label.clone(),
                 spill_max_bytes: capture.blob_max_bytes,
                 stop_after_bytes: capture.output_cap_bytes,
                 unmasked,
             },
-            deadlines: limits.deadlines.clone(),
-            label: label.to_string(),
+            deadlines: job.limits.deadlines,
+            label: job.label,
             redact: self.secrets.clone(),
         };
         let removed = once_removed(&self.workdir);
-        let own = OwnFiles::look(&self.workdir, &self.run);
-        let outcome = self.supervisor.run_while(&spec, &self.stop.wishes, removed);
-        self.interference.extend(own.changed());
+        self.own.before();
+        let own = &mut self.own;
+        let under_way = || {
+            meanwhile();
+            own.derived();
+        };
+        let outcome = self.supervisor.run_while(&spec, &self.stop.wishes, under_way, removed);
+        self.interference.extend(self.own.changed());
         match outcome {
             Ok(mut run) => {
-                let fact = record(&mut run, &self.run.blobs(), limits.run_deadline);
+                let fact = record(&mut run, &self.run.blobs(), job.limits.run_deadline);
                 (run, fact)
             }
             Err(error) => self.lost(&error),

@@ -12,7 +12,7 @@ use engine::event::run::Program;
 use engine::{Observation, State};
 
 use super::RealWorld;
-use super::command::{Output, argv, limits};
+use super::command::{Job, Output, argv, limits};
 use crate::foreign;
 use crate::process::{Input, which};
 
@@ -28,22 +28,21 @@ impl RealWorld {
         iteration: u32,
         attempt: u32,
         time_left_ms: Option<u64>,
+        meanwhile: &mut dyn FnMut(),
     ) -> Observation {
         let facts = &state.facts;
         let policy = facts.policy();
         let ask = self.ask_file();
         let _ = fs::remove_file(&ask);
-        let limits = limits(&facts.bounds, facts.bounds.command_timeout_ms, time_left_ms);
-        let label = format!("exec-{iteration}-{attempt}");
-        let env = self.told(state, iteration);
-        let (_, run) = self.command(
-            argv(&policy.exec),
-            env,
-            Input::Closed,
-            Output::Kept(&policy.capture),
-            &limits,
-            &label,
-        );
+        let job = Job {
+            argv: argv(&policy.exec),
+            env: self.told(state, iteration),
+            input: Input::Closed,
+            output: Output::Kept(&policy.capture),
+            limits: limits(&facts.bounds, facts.bounds.command_timeout_ms, time_left_ms),
+            label: format!("exec-{iteration}-{attempt}"),
+        };
+        let (_, run) = self.command(job, meanwhile);
         Observation::Executed {
             at: self.clock.stamp(),
             run,

@@ -35,6 +35,7 @@ use crate::tree::Tree;
 pub use check::Oracle;
 pub use command::inherited;
 pub use execute::resolve_programs;
+use own::OwnFiles;
 pub use secrets::too_short;
 use surface::Surfaces;
 
@@ -62,6 +63,7 @@ pub struct RealWorld {
     pub(crate) tree: Tree,
     pub(crate) oracle: Oracle,
     pub(crate) surfaces: Surfaces,
+    pub(crate) own: OwnFiles,
     /// The governor's own files that somebody else changed, until the effect under way reports them.
     pub(crate) interference: BTreeSet<String>,
     /// This life has walked the tree.
@@ -84,6 +86,7 @@ impl RealWorld {
         Self {
             oracle: Oracle::new(&workdir, &policy.oracle),
             surfaces: Surfaces::default(),
+            own: OwnFiles::new(&workdir, &run),
             interference: BTreeSet::new(),
             walked: false,
             secrets: secrets::forms(&policy.secrets, env),
@@ -104,7 +107,11 @@ impl RealWorld {
 }
 
 impl World for RealWorld {
-    fn perform(&mut self, state: &State, effect: &Effect) -> Observation {
+    fn perform(&mut self, state: &State, effect: &Effect, meanwhile: &mut dyn FnMut()) -> Observation {
+        let waits_for_others = matches!(effect, Effect::Execute { .. } | Effect::Check { .. });
+        if !waits_for_others {
+            meanwhile();
+        }
         match effect {
             Effect::ObserveTree { base, .. } => self.observe_tree(state, *base),
             Effect::BuildContext(request) => self.build_context(state, request),
@@ -112,14 +119,14 @@ impl World for RealWorld {
                 iteration,
                 attempt,
                 time_left_ms,
-            } => self.execute(state, *iteration, *attempt, *time_left_ms),
+            } => self.execute(state, *iteration, *attempt, *time_left_ms, meanwhile),
             Effect::Wait { delay_ms, .. } => self.wait(*delay_ms),
             Effect::Check {
                 iteration,
                 attempt,
                 time_left_ms,
                 ..
-            } => self.check(state, *iteration, *attempt, *time_left_ms),
+            } => self.check(state, *iteration, *attempt, *time_left_ms, meanwhile),
             Effect::Restore { to, .. } => self.restore(*to),
         }
     }

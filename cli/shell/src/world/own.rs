@@ -1,100 +1,374 @@
 //! The governor's own files, watched around every command: who else writes to them interferes.
 //!
-//! The shell only reports which of them changed; what that means is the engine's to say.
+//! The shell only reports which of them changed; what that means is the engine's to say. Looks are taken before and
+//! after every command of a run, so they are cheap: directories stay open, and before a command only what the governor
+//! itself has written since the last one is looked at anew.
 
-use std::collections::BTreeMap;
-use std::ffi::OsStr;
+use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::os::unix::fs::MetadataExt;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use engine::guard::state_interference::REMOVED;
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, RawDir, Stat, fstat, openat, stat, statat};
 
+use crate::clock;
 use crate::paths::{RunDir, STATE_DIR};
 
-/// By name: inode, size and change time; nothing for what is not there.
-type Seen = BTreeMap<String, Option<(u64, u64, i64, i64)>>;
+/// Inode, size and change time; nothing for what is not there.
+type Fact = Option<(u64, i64, i64, u64)>;
 
-/// What the governor's own files looked like before a command.
-pub(super) struct OwnFiles {
+/// In the state directory: their content and their change times stay as a life finds them. Only a run that begins
+/// makes an entry in `runs`, and this one holds the lock.
+const STILL: [&str; 4] = ["LOCK", "state.json", ".gitignore", "runs"];
+/// In the state directory: what is in it changes by the governor's own doing, and checks itself when it is read.
+const KEPT: &str = "objects";
+/// In the run's directory: what the governor derives from the journal.
+const WRITTEN: [&str; 2] = ["receipt.jsonl", "state.json"];
+
+/// Changes further apart than this carry different times: the clock that stamps files ticks at least a hundred times
+/// a second.
+const TICK_MS: u64 = 100;
+
+/// The last names in a journal: its two newest segments, the lock, the signed checkpoints.
+const WRITABLE: usize = 4;
+
+/// Room for the names of a journal's files; more of them take more calls.
+const LISTING_BYTES: usize = 2048;
+
+/// What the governor's own files looked like before the command at work.
+#[derive(Debug)]
+pub(crate) struct OwnFiles {
     workdir: PathBuf,
     run: RunDir,
-    before: Seen,
+    seen: Option<Seen>,
+}
+
+#[derive(Debug)]
+struct Seen {
+    dirs: Dirs,
+    still: [Fact; STILL.len()],
+    kept: [Fact; 2],
+    written: [Fact; WRITTEN.len()],
+    /// The journal's directory as of the look that `segments` comes from; nothing when it had changed so shortly
+    /// before that another change may carry the same time.
+    listed: Fact,
+    /// The files of the journal, by name: the oldest segment first, what is none last.
+    segments: Vec<(OsString, Fact)>,
+    /// Looks taken, by which sealed segments take turns.
+    turn: usize,
+}
+
+/// The directories that the names are below. `journal` is looked up from `state` on every look.
+#[derive(Debug)]
+struct Dirs {
+    state: OwnedFd,
+    run: OwnedFd,
+    /// Nothing when somebody removed it.
+    journal: Option<OwnedFd>,
+    /// The way from the state directory to the journal's.
+    way: PathBuf,
 }
 
 impl OwnFiles {
-    pub(super) fn look(workdir: &Path, run: &RunDir) -> Self {
+    pub(super) fn new(workdir: &Path, run: &RunDir) -> Self {
         Self {
             workdir: workdir.to_path_buf(),
             run: run.clone(),
-            before: look(workdir, run),
+            seen: None,
+        }
+    }
+
+    /// Notes what the files are like before a command, but for [`Self::derived`].
+    pub(super) fn before(&mut self) {
+        match &mut self.seen {
+            Some(seen) => seen.renew(),
+            none => *none = Dirs::open(&self.workdir, &self.run).ok().map(Seen::all),
+        }
+    }
+
+    /// Notes what the files are like that are written while a command starts. The journal says what
+    /// has to be in them.
+    pub(super) fn derived(&mut self) {
+        if let Some(seen) = &mut self.seen {
+            seen.written = seen.dirs.written();
         }
     }
 
     /// What somebody else changed since: one name for all of it when all of it is gone.
-    pub(super) fn changed(&self) -> Vec<String> {
-        if !self.run.path().exists() {
-            let state = Path::new(STATE_DIR);
-            let gone = if self.workdir.join(state).exists() {
-                state.join("runs").join(self.run.id().as_str())
-            } else {
-                state.to_path_buf()
-            };
+    pub(super) fn changed(&mut self) -> Vec<String> {
+        let state = Path::new(STATE_DIR);
+        let in_place = |open: &OwnedFd| same(stat(self.workdir.join(state)), fstat(open));
+        let mut before = self.seen.take();
+        if let Some(seen) = &mut before
+            && in_place(&seen.dirs.state)
+            && !seen.differs()
+        {
+            self.seen = before;
+            return Vec::new();
+        }
+        if fs::metadata(self.run.path()).is_err() {
+            let there = self.workdir.join(state).exists();
+            let run = state.join("runs").join(self.run.id().as_str());
+            let gone = if there { &run } else { state };
             return vec![format!("{}/ {REMOVED}", gone.display())];
         }
-        differences(&self.before, &look(&self.workdir, &self.run))
+        let after = Dirs::open(&self.workdir, &self.run).ok().map(Seen::all);
+        let names = [before, after].map(|seen| seen.map_or_else(Vec::new, |seen| seen.named(&self.run)));
+        let [before, after] = names;
+        let mut touched = names_that_differ(&before, &after);
+        if touched.is_empty() {
+            // The same files in other directories.
+            touched.push(state.as_os_str().to_os_string());
+        }
+        touched
+            .into_iter()
+            .map(|name| Path::new(&name).display().to_string())
+            .collect()
     }
 }
 
-fn look(workdir: &Path, run: &RunDir) -> Seen {
-    let state = workdir.join(STATE_DIR);
-    let name = |path: &Path| path.strip_prefix(workdir).unwrap_or(path).display().to_string();
-    let mut files = vec![run.receipt(), run.state_file()];
-    files.extend(["LOCK", "state.json", ".gitignore"].map(|name| state.join(name)));
-    if let Ok(entries) = fs::read_dir(run.journal()) {
-        // The spare segment is filled by the journal's own thread while a command works.
-        let lasting = |path: &PathBuf| path.extension() != Some(OsStr::new("prep"));
-        files.extend(entries.flatten().map(|entry| entry.path()).filter(lasting));
+impl Dirs {
+    fn open(workdir: &Path, run: &RunDir) -> io::Result<Self> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let way = Path::new("runs").join(run.id().as_str());
+        let state = openat(CWD, workdir.join(STATE_DIR), flags, Mode::empty())?;
+        let run = openat(&state, &way, flags, Mode::empty())?;
+        let journal = openat(&run, "journal", flags, Mode::empty()).ok();
+        let way = way.join("journal");
+        Ok(Self {
+            state,
+            run,
+            journal,
+            way,
+        })
     }
-    let mut seen: Seen = files.iter().map(|path| (name(path), file(path))).collect();
-    // What is in these changes by the governor's own doing, or checks itself when it is read.
-    for kept in [run.journal(), state.join("objects")] {
-        seen.insert(name(&kept), inode(&kept));
+
+    fn still(&self) -> [Fact; STILL.len()] {
+        STILL.map(|name| fact(statat(&self.state, name, AtFlags::SYMLINK_NOFOLLOW)))
     }
-    // Only a run that begins makes an entry here, and this one holds the lock.
-    let runs = state.join("runs");
-    seen.insert(name(&runs), file(&runs));
-    seen
+
+    fn kept(&self) -> [Fact; 2] {
+        let objects = statat(&self.state, KEPT, AtFlags::SYMLINK_NOFOLLOW);
+        [objects, statat(&self.state, &self.way, AtFlags::SYMLINK_NOFOLLOW)].map(inode)
+    }
+
+    fn written(&self) -> [Fact; WRITTEN.len()] {
+        WRITTEN.map(|name| fact(statat(&self.run, name, AtFlags::SYMLINK_NOFOLLOW)))
+    }
+
+    fn journal(&self) -> Fact {
+        fact(fstat(self.journal.as_ref()?))
+    }
+
+    /// The same, once its next change will have another time.
+    fn listed(&self) -> Fact {
+        let seen = self.journal();
+        let (_, _, second, nanosecond) = seen?;
+        let changed_ms = u64::try_from(second).ok()? * 1000 + nanosecond / 1_000_000;
+        let settled = clock::stamp().wall_ms > changed_ms.saturating_add(TICK_MS);
+        settled.then_some(seen)?
+    }
+
+    fn segment(&self, name: &OsStr) -> Fact {
+        fact(statat(self.journal.as_ref()?, name, AtFlags::SYMLINK_NOFOLLOW))
+    }
+
+    /// The spare segment is filled by the journal's own thread while a command works, and left out.
+    fn names(&self) -> Vec<OsString> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let journal = self.journal.as_ref();
+        let Some(dir) = journal.and_then(|journal| openat(journal, ".", flags, Mode::empty()).ok()) else {
+            return Vec::new();
+        };
+        let mut buffer = [MaybeUninit::uninit(); LISTING_BYTES];
+        let mut listing = RawDir::new(dir.as_fd(), &mut buffer);
+        let mut names = Vec::new();
+        while let Some(Ok(entry)) = listing.next() {
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            let lasting = Path::new(name).extension() != Some(OsStr::new("prep"));
+            if name != "." && name != ".." && lasting {
+                names.push(name.to_os_string());
+            }
+        }
+        names.sort();
+        names
+    }
+
+    fn segments(&self) -> Vec<(OsString, Fact)> {
+        self.named_by(|name| self.segment(name))
+    }
+
+    fn named_by(&self, fact: impl Fn(&OsStr) -> Fact) -> Vec<(OsString, Fact)> {
+        let names = self.names().into_iter();
+        names
+            .map(|name| {
+                let fact = fact(&name);
+                (name, fact)
+            })
+            .collect()
+    }
 }
 
-fn file(path: &Path) -> Option<(u64, u64, i64, i64)> {
-    let seen = fs::symlink_metadata(path).ok()?;
-    Some((seen.ino(), seen.size(), seen.ctime(), seen.ctime_nsec()))
+impl Seen {
+    fn all(dirs: Dirs) -> Self {
+        Self {
+            still: dirs.still(),
+            kept: dirs.kept(),
+            written: dirs.written(),
+            listed: dirs.listed(),
+            segments: dirs.segments(),
+            turn: 0,
+            dirs,
+        }
+    }
+
+    /// Looks at what the governor writes before a command.
+    fn renew(&mut self) {
+        let listed = self.dirs.listed();
+        if listed.is_none() || listed != self.listed {
+            let known: HashMap<OsString, Fact> = self.segments.drain(..).collect();
+            // What was seen of a sealed segment stands until its turn comes.
+            let seen = |name: &OsStr| known.get(name).copied().unwrap_or_else(|| self.dirs.segment(name));
+            self.segments = self.dirs.named_by(seen);
+            self.listed = listed;
+        }
+        let written = self.segments.iter_mut().rev().take(WRITABLE);
+        written.for_each(|(name, fact)| *fact = self.dirs.segment(name));
+    }
+
+    fn differs(&mut self) -> bool {
+        self.turn += 1;
+        let dirs = &self.dirs;
+        let listed = self.listed.is_some() && dirs.journal() == self.listed;
+        let names_stay = listed || dirs.names().iter().eq(self.segments.iter().map(|(name, _)| name));
+        !names_stay
+            || self.in_turn().any(|(name, fact)| dirs.segment(name) != *fact)
+            || dirs.written() != self.written
+            || dirs.kept() != self.kept
+            || dirs.still() != self.still
+    }
+
+    /// The files of the journal that may still be written, and one of the sealed ones: a look costs the same however
+    /// long the run is.
+    fn in_turn(&self) -> impl Iterator<Item = &(OsString, Fact)> {
+        let sealed = self.segments.len().saturating_sub(WRITABLE);
+        let (sealed, written) = self.segments.split_at(sealed);
+        let one = self.turn.checked_rem(sealed.len()).and_then(|turn| sealed.get(turn));
+        written.iter().chain(one)
+    }
+
+    /// All facts under names as people know them: below the workdir.
+    fn named(self, run: &RunDir) -> Vec<(OsString, Fact)> {
+        let state = Path::new(STATE_DIR);
+        let run = state.join("runs").join(run.id().as_str());
+        let journal = run.join("journal");
+        let mut named: Vec<(PathBuf, Fact)> = Vec::new();
+        named.extend(STILL.iter().map(|name| state.join(name)).zip(self.still));
+        named.extend([state.join(KEPT), journal.clone()].into_iter().zip(self.kept));
+        named.extend(WRITTEN.iter().map(|name| run.join(name)).zip(self.written));
+        named.extend(self.segments.into_iter().map(|(name, fact)| (journal.join(name), fact)));
+        named
+            .into_iter()
+            .map(|(path, fact)| (path.into_os_string(), fact))
+            .collect()
+    }
 }
 
-fn inode(path: &Path) -> Option<(u64, u64, i64, i64)> {
-    fs::symlink_metadata(path).ok().map(|seen| (seen.ino(), 0, 0, 0))
+fn same(one: rustix::io::Result<Stat>, other: rustix::io::Result<Stat>) -> bool {
+    inode(one).is_some_and(|inode_of_one| inode(other) == Some(inode_of_one))
 }
 
-fn differences<T: PartialEq>(before: &BTreeMap<String, T>, after: &BTreeMap<String, T>) -> Vec<String> {
-    let names = before.keys().chain(after.keys());
-    let mut touched: Vec<String> = names
-        .filter(|name| before.get(*name) != after.get(*name))
-        .cloned()
-        .collect();
-    touched.sort();
-    touched.dedup();
-    touched
+fn fact(seen: rustix::io::Result<Stat>) -> Fact {
+    let seen = seen.ok()?;
+    Some((seen.st_ino, seen.st_size, seen.st_ctime, seen.st_ctime_nsec))
+}
+
+fn inode(seen: rustix::io::Result<Stat>) -> Fact {
+    fact(seen).map(|(inode, ..)| (inode, 0, 0, 0))
+}
+
+fn names_that_differ<T: PartialEq>(before: &[(OsString, T)], after: &[(OsString, T)]) -> Vec<OsString> {
+    let missing = |one: &(OsString, T), others: &[(OsString, T)]| !others.contains(one);
+    let gone = before.iter().filter(|one| missing(one, after));
+    let new = after.iter().filter(|one| missing(one, before));
+    let mut names: Vec<_> = gone.chain(new).map(|(name, _)| name.clone()).collect();
+    names.sort();
+    names.dedup();
+    names
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::paths::{RunId, StateDir};
+
+    /// The files of a run with this many segments.
+    fn run_of(segments: usize) -> (tempfile::TempDir, RunDir, OwnFiles) {
+        let workdir = tempfile::tempdir().unwrap();
+        let state = StateDir::create(workdir.path()).unwrap();
+        let run = state.create_run(RunId::parse("own").unwrap()).unwrap();
+        for number in 0..segments {
+            fs::write(run.journal().join(format!("{number:08}.seg")), "sealed").unwrap();
+        }
+        fs::write(run.journal().join("LOCK"), "1").unwrap();
+        fs::write(run.receipt(), "").unwrap();
+        let own = OwnFiles::new(workdir.path(), &run);
+        (workdir, run, own)
+    }
+
+    fn during(own: &mut OwnFiles, command: impl FnOnce()) -> Vec<String> {
+        own.before();
+        own.derived();
+        command();
+        own.changed()
+    }
+
+    #[test]
+    fn every_file_of_the_record_is_watched_and_named() {
+        let (_workdir, run, mut own) = run_of(3);
+        assert_eq!(during(&mut own, || ()), [""; 0]);
+        let journal = ".loopexec/runs/own/journal";
+        for name in ["00000000.seg", "00000002.seg", "LOCK"] {
+            let edited = during(&mut own, || fs::write(run.journal().join(name), "edited!").unwrap());
+            assert_eq!(edited, [format!("{journal}/{name}")]);
+        }
+        let new = during(&mut own, || fs::write(run.journal().join("00000009.seg"), "").unwrap());
+        assert_eq!(new, [format!("{journal}/00000009.seg")]);
+        let receipt = during(&mut own, || fs::write(run.receipt(), "forged").unwrap());
+        assert_eq!(receipt, [".loopexec/runs/own/receipt.jsonl"]);
+        let gone = during(&mut own, || fs::remove_dir_all(run.path()).unwrap());
+        assert_eq!(gone, [format!(".loopexec/runs/own/ {REMOVED}")]);
+    }
+
+    #[test]
+    fn what_the_governor_writes_between_commands_is_no_finding() {
+        let (_workdir, run, mut own) = run_of(2);
+        during(&mut own, || ());
+        fs::write(run.journal().join("00000002.seg"), "new").unwrap();
+        fs::write(run.receipt(), "a line").unwrap();
+        assert_eq!(during(&mut own, || ()), [""; 0]);
+    }
+
+    #[test]
+    fn an_edited_sealed_segment_is_found_when_its_turn_comes() {
+        let (_workdir, run, mut own) = run_of(12);
+        during(&mut own, || ());
+        let first = "00000000.seg";
+        let mut edit = Some(|| fs::write(run.journal().join(first), "edited").unwrap());
+        let found = (0..12).map(|_| during(&mut own, || edit.take().map_or((), |edit| edit())));
+        let found: Vec<_> = found.flatten().collect();
+        assert_eq!(found, [format!(".loopexec/runs/own/journal/{first}")]);
+    }
 
     #[test]
     fn touched_files_are_named() {
-        let before = BTreeMap::from([("a".to_string(), 1), ("b".to_string(), 2)]);
-        let after = BTreeMap::from([("a".to_string(), 1), ("b".to_string(), 3), ("c".to_string(), 4)]);
-        assert_eq!(differences(&before, &after), ["b", "c"]);
+        let before = [("a".into(), 1), ("b".into(), 2)];
+        let after = [("a".into(), 1), ("b".into(), 3), ("c".into(), 4)];
+        assert_eq!(names_that_differ(&before, &after), ["b", "c"]);
     }
 }
