@@ -57,7 +57,7 @@ pub fn check_once(copy: &Path, shelf: &Path, state: &State, with: &Surroundings)
         purpose: CheckPurpose::Confirmation,
         time_left_ms: None,
     };
-    let seen = world.perform(state, &effect, &mut || ());
+    let seen = world.perform(state, &effect);
     world.shutdown();
     match seen {
         Observation::Checked { run, reading, .. } => Ok(Checked {
