@@ -124,6 +124,11 @@ pub fn main() -> ExitCode {
 /// Most of the time of a short command would go into building the arguments of all the others: they are built only
 /// for a line that is not plainly right, and for help.
 fn parse(command: &'static str, arguments: &[OsString]) -> Result<Cli, clap::Error> {
+    if arguments.len() == 2
+        && let Some(command) = Command::bare(command)
+    {
+        return Ok(Cli { json: false, command });
+    }
     let json = Arg::new("json").long("json").global(true).action(ArgAction::SetTrue);
     let root = clap::Command::new("loopexec").subcommand_required(true).arg(json);
     only(command, root)

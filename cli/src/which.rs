@@ -8,11 +8,17 @@ use shell::record::{self, Place};
 use crate::failure::Failure;
 
 /// Where the run lies.
-#[derive(Args, Clone, Debug, Default)]
+#[derive(Args, Clone, Debug)]
 pub(crate) struct Workdir {
     /// The project that the loop works on
     #[arg(long, value_name = "DIR", default_value = ".", global = false)]
     pub(crate) workdir: PathBuf,
+}
+
+impl Default for Workdir {
+    fn default() -> Self {
+        Self { workdir: ".".into() }
+    }
 }
 
 /// One recorded run; the latest when none is named.
@@ -41,8 +47,8 @@ impl Which {
 
 /// What has to be added to a command line so that it speaks of this workdir.
 pub(crate) fn workdir_flag(workdir: &Path) -> String {
-    let here = std::env::current_dir().and_then(|dir| dir.canonicalize());
-    match here {
+    // The system names it without symbolic links, as the workdir is named.
+    match std::env::current_dir() {
         Ok(here) if here == workdir => String::new(),
         _ => format!(" --workdir {}", quoted(&workdir.to_string_lossy())),
     }

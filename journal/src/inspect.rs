@@ -157,7 +157,7 @@ fn examine(bytes: Vec<u8>, header: &Header, next: Option<&Header>) -> Inspected 
     };
     match (problem, next) {
         (_, Some(next)) => {
-            let whole = finish(&scan.digest) == next.previous;
+            let whole = finish(scan.digest()) == next.previous;
             found.defect = seal_defect(&scan, header, next, whole);
         }
         (None, None) => {}

@@ -118,11 +118,13 @@ impl Reader {
     /// What is behind the last verified batch: [`Recovery::Clean`] or [`Recovery::TornTail`].
     pub fn tail(&self) -> Result<Recovery> {
         let mut pass = self.pass();
-        pass.next = self.segments.len() - 1;
-        pass.load()?;
+        let Some(last) = self.segments.last() else {
+            return Ok(Recovery::Clean);
+        };
+        pass.load_settled(last)?;
         Ok(match pass.torn {
             Some(range) => Recovery::TornTail {
-                segment: pass.next as u32 - 1,
+                segment: last.number,
                 offset: range.start as u64,
                 size_bytes: range.len() as u64,
                 quarantine: String::new(),
@@ -207,13 +209,18 @@ impl Pass<'_> {
         }
     }
 
-    /// The last segment may be growing under our eyes: a batch seen half-written is read again, and
-    /// only a picture that stays the same is judged.
+    /// The last segment, of which mostly no more has to be looked at than was written.
     fn load_last(&mut self, header: &Header) -> Result<()> {
-        const LOOKS: usize = 50;
         if self.load_clean(header)? {
             return Ok(());
         }
+        self.load_settled(header)
+    }
+
+    /// The last segment may be growing under our eyes: a batch seen half-written is read again, and
+    /// only a picture that stays the same is judged.
+    fn load_settled(&mut self, header: &Header) -> Result<()> {
+        const LOOKS: usize = 50;
         let mut before: Option<(usize, Tail)> = None;
         for _ in 0..LOOKS {
             self.bodies.clear();

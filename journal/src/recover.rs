@@ -19,7 +19,7 @@ use std::sync::Arc;
 use blake3::Hasher;
 use engine::event::id::Digest;
 
-use crate::batch::{BLOCK, nonzero_sectors};
+use crate::batch::{BLOCK, SECTOR, nonzero_sectors};
 use crate::bytes::all;
 use crate::chain::Head;
 use crate::error::{Code, Defect, Error, Result};
@@ -187,29 +187,31 @@ pub(crate) fn read_segment(store: &dyn Store, header: &Header, buffer: &mut Vec<
 }
 
 /// As [`read_segment`], without the zeros at the end: the segment that is being written is mostly those, and a short
-/// look at a run should not pay for room that the run has not used.
+/// look at a run should pay neither memory nor time for room that the run has not used. Of what lies behind a stretch
+/// of zeros, the sectors are read that could hold the header of a batch; if one of them was written, so is the rest
+/// of what is returned. Torn bytes of a batch without a header may be left out.
 pub(crate) fn read_written(store: &dyn Store, header: &Header, buffer: &mut Vec<u8>) -> Result<()> {
-    const STEP: usize = 64 << 10;
+    const STEP: usize = 2 * BLOCK;
     let name = measured(store, header)?;
+    let read = |at: usize, into: &mut [u8]| about(store, store.read_at(&name, at as u64, into), "read", &name);
+    let size = usize::try_from(header.size_bytes).unwrap_or(usize::MAX);
+    // Allocated before the buffer grows, so that the buffer can grow where it lies.
+    let mut window = vec![0; STEP];
     buffer.clear();
-    let mut zeros = 0;
-    loop {
-        let from = buffer.len();
-        buffer.resize(from + STEP, 0);
-        let got = store.read_at(&name, (from + zeros) as u64, &mut buffer[from..]);
-        let got = about(store, got, "read", &name)?;
-        buffer.truncate(from + got);
-        if all(&buffer[from..], 0) {
-            buffer.truncate(from);
-            zeros += got;
-        } else if zeros > 0 {
-            buffer.splice(from..from, std::iter::repeat_n(0, zeros));
-            zeros = 0;
+    while buffer.len() < size {
+        let got = read(buffer.len(), &mut window)?;
+        if all(&window[..got], 0) {
+            break;
         }
-        if got < STEP {
-            return Ok(());
+        buffer.extend_from_slice(&window[..got]);
+    }
+    for at in (buffer.len() + STEP..size).step_by(BLOCK) {
+        let got = read(at, &mut window[..SECTOR])?;
+        if !all(&window[..got], 0) {
+            return read_whole(store, &name, buffer);
         }
     }
+    Ok(())
 }
 
 /// The name of a segment file that is as long as its header says.
@@ -316,7 +318,7 @@ pub(crate) fn examine(store: &dyn Store) -> Result<Recovered> {
             Err(problem) => break judge(&scan, &problem),
         }
     };
-    let (position, digest, at) = (scan.position, scan.digest, scan.at);
+    let (position, digest, at) = (scan.position, scan.digest().clone(), scan.at);
     Ok(Recovered {
         last,
         position,

@@ -64,6 +64,9 @@ pub(crate) struct Batch {
     pub(crate) body: Range<usize>,
 }
 
+/// Live bytes that are hashed in one go.
+const PACK_BYTES: usize = 8 << 10;
+
 /// A walk over a segment in which every event is checked against the chain, or, where a digest over the
 /// whole segment has shown that its bytes are what was written, their structure alone.
 pub(crate) struct Scan<'a> {
@@ -71,8 +74,10 @@ pub(crate) struct Scan<'a> {
     pub(crate) segment: &'a Header,
     pub(crate) at: usize,
     pub(crate) position: Position,
-    /// Over everything live so far.
-    pub(crate) digest: Hasher,
+    /// Over everything live so far, but for what is still in `packed`.
+    digest: Hasher,
+    /// Live bytes that wait to be hashed together: one long piece costs a fraction of many short ones.
+    packed: Vec<u8>,
     /// Leaves of the batch that was verified last; none of a covered segment.
     pub(crate) leaves: Vec<Digest>,
     covered: bool,
@@ -81,14 +86,13 @@ pub(crate) struct Scan<'a> {
 impl<'a> Scan<'a> {
     /// `bytes` is the whole file, at least a header block long.
     pub(crate) fn new(bytes: &'a [u8], segment: &'a Header) -> Self {
-        let mut digest = Use::Segment.hasher();
-        digest.update(&bytes[..BLOCK.min(bytes.len())]);
         Self {
             bytes,
             segment,
             at: BLOCK,
             position: Position::before(segment),
-            digest,
+            digest: Use::Segment.hasher(),
+            packed: bytes[..BLOCK.min(bytes.len())].to_vec(),
             leaves: Vec::new(),
             covered: false,
         }
@@ -100,6 +104,20 @@ impl<'a> Scan<'a> {
             covered: true,
             ..Self::new(bytes, segment)
         }
+    }
+
+    /// The hash over everything live so far.
+    pub(crate) fn digest(&mut self) -> &Hasher {
+        self.digest.update(&self.packed);
+        self.packed.clear();
+        &self.digest
+    }
+
+    fn pack(&mut self, live: &[u8]) {
+        if self.packed.len() + live.len() > PACK_BYTES {
+            self.digest();
+        }
+        self.packed.extend_from_slice(live);
     }
 
     /// The next batch; `None` when the segment is full.
@@ -142,7 +160,7 @@ impl<'a> Scan<'a> {
             return Err(fault.of(&header, span.len()));
         }
         if !self.covered {
-            self.digest.update(&span[..live]);
+            self.pack(&span[..live]);
         }
         let at = self.at;
         self.at += span.len();
@@ -246,7 +264,7 @@ impl<'a> Scan<'a> {
         let before = match header.purpose {
             _ if self.covered => header.before,
             Purpose::Events => Digest::ZERO,
-            Purpose::Epoch | Purpose::Mark => finish(&self.digest),
+            Purpose::Epoch | Purpose::Mark => finish(self.digest()),
         };
         if self.covered && header.count > 0 {
             head.leaf = header.head;

@@ -142,6 +142,32 @@ fn a_lost_sector_of_the_last_batch_is_torn_and_of_an_acknowledged_one_is_damage(
     }
 }
 
+#[test]
+fn a_reader_finds_a_lost_batch_by_the_one_far_behind_it() {
+    let store = MemoryStore::default();
+    let layout = Layout {
+        first_bytes: 256 << 10,
+        max_bytes: 256 << 10,
+        background: false,
+    };
+    let mut writer = Journal::create_in(Arc::new(store.clone()), "run-1", layout).unwrap();
+    for event in [event(0), support::large(100 << 10), event(1)] {
+        writer.append(&event).unwrap();
+        writer.commit().unwrap();
+    }
+    drop(writer);
+    let name = "00000000.seg";
+    let original = store.files()[name].clone();
+    let large = (BLOCK..original.len()).step_by(BLOCK).find_map(|at| {
+        let header = batch::Header::parse(&original[at..])?;
+        (header.live_bytes > 100 << 10).then_some(at..at + header.live_bytes as usize)
+    });
+    let large = large.unwrap();
+    store.edit(name, |bytes| bytes[large].fill(0));
+    let read = support::reader(&store).unwrap().events().find_map(Result::err);
+    assert!(matches!(read, Some(Error::Corrupt(_))), "{read:?}");
+}
+
 /// Writes, rotates, signs and reopens; counts what was acknowledged.
 fn life(store: &FaultyStore, acked: &mut u64) -> journal::Result<()> {
     let keys = Keys::from_seed(&[1; 32]);

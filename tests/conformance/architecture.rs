@@ -78,8 +78,8 @@ const BANS: &[Ban] = &[
         names: &["Serialize", "Deserialize", "Archive"],
         within: &["journal/src/", "models/src/", "cli/shell/src/"],
         except: &[
+            "cli/shell/src/process/bytes.rs",
             "cli/shell/src/process/command.rs",
-            "cli/shell/src/process/hex.rs",
             "cli/shell/src/process/leftovers.rs",
             "cli/shell/src/process/outcome.rs",
             "cli/shell/src/process/protocol.rs",

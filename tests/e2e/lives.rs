@@ -74,6 +74,8 @@ impl Loop {
         let _alone = super::process::alone();
         self.started_up_to(gate, &[]).kill();
         wait_until("what the dead governor ran is gone", || !self.sleeper.is_up());
+        let word = self.project.run_dir().join("supervisor.json");
+        wait_until("the supervisor took back its word", || !word.exists());
         self.release(gate);
     }
 

@@ -2,13 +2,13 @@
 //!
 //! ```text
 //!   next --> Record(event) ----------------------------> apply, append
-//!        --> Perform(effect): append began, sync, perform (meanwhile: derive), observe -> apply, append
-//!        --> Stop: sync, derive
+//!        --> Perform(effect): append began, sync, perform, observe -> apply, append
+//!        --> Stop: sync
 //! ```
 //!
 //! A fact is applied before it is appended, so an illegal one never reaches the disk. Facts gather until
 //! the next effect that the world could notice: then they are made durable as one batch, and only then
-//! are watchers told of them. What is derived from them, receipt and projections, is written while the world works.
+//! are watchers told of them.
 
 use std::fmt;
 
@@ -19,9 +19,8 @@ use engine::{Effect, Illegal, Next, Observation, Phase, State};
 
 /// What answers effects.
 pub trait World {
-    /// Carries out one effect to its end. Failure to run is an answer too. `meanwhile` is work of the record's that
-    /// need not come first: a world that waits for others may call it then. Only the first call does something.
-    fn perform(&mut self, state: &State, effect: &Effect, meanwhile: &mut dyn FnMut()) -> Observation;
+    /// Carries out one effect to its end. Failure to run is an answer too.
+    fn perform(&mut self, state: &State, effect: &Effect) -> Observation;
     /// The time, for facts that begin an effect.
     fn stamp(&mut self) -> Stamp;
     /// The number of the signal that asked the run to stop, if one did.
@@ -35,8 +34,6 @@ pub trait Record {
     fn append(&mut self, event: &Event) -> Result<(), Self::Error>;
     /// Makes everything appended durable. `state` is the fold of all of it.
     fn sync(&mut self, state: &State) -> Result<(), Self::Error>;
-    /// Writes what is derived from what is durable, if that has not been done since. `state` is the fold of all of it.
-    fn derive(&mut self, _state: &State) {}
     /// Why not much more can be recorded, while there is still room to say so.
     fn running_out(&mut self) -> Option<String> {
         None
@@ -80,14 +77,12 @@ pub fn drive<W: World, R: Record>(mut state: State, world: &mut W, record: &mut 
                     record.sync(&state).map_err(Broken::Record)?;
                 }
                 record.announce(&effect);
-                let seen = world.perform(&state, &effect, &mut || record.derive(&state));
-                record.derive(&state);
+                let seen = world.perform(&state, &effect);
                 let event = state.observe(&effect, seen);
                 state = commit(state, &event, record)?;
             }
             Next::Await | Next::Stop => {
                 record.sync(&state).map_err(Broken::Record)?;
-                record.derive(&state);
                 return Ok(state);
             }
         }

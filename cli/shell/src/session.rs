@@ -19,7 +19,7 @@ use engine::State;
 use engine::event::Event;
 use engine::event::id::{Bytes, Digest, Stamp};
 use engine::event::run::{Amended, RunOpened};
-use journal::{Journal, Keys, OpenOptions, ReceiptWriter, Writer};
+use journal::{Journal, Keys, OpenOptions, Writer};
 
 use crate::clock::Clock;
 use crate::config::Resolved;
@@ -110,8 +110,8 @@ pub fn start(start: Start, watch: &mut dyn Watch) -> Result<Finished, RunError> 
     // The lock names its holder by this id, so the run gets no other one.
     let run = state_dir.create_run(id)?;
     let opened = opened(&start, &run, at)?;
-    let writer = Journal::create(&run.journal(), run.id().as_str())?;
-    let receipt = ReceiptWriter::create(&run.receipt())?;
+    let mut writer = Journal::create(&run.journal(), run.id().as_str())?;
+    writer.attach_receipt(journal::ReceiptWriter::create(&run.receipt())?);
     let life = Life {
         state_dir,
         run,
@@ -121,7 +121,7 @@ pub fn start(start: Start, watch: &mut dyn Watch) -> Result<Finished, RunError> 
     };
     let event = Event::from(opened);
     let state = State::first(&event).map_err(|illegal| RunError::illegal(0, &illegal))?;
-    let mut ledger = Ledger::new((writer, receipt), lock, &life, watch)?;
+    let mut ledger = Ledger::new(writer, lock, &life, watch)?;
     ledger.begin(&state, &event)?;
     if masks_its_status(&state.facts.policy().oracle.check) {
         ledger.warn(
@@ -159,7 +159,7 @@ pub fn resume(resume: Resume, watch: &mut dyn Watch) -> Result<Finished, RunErro
         ..OpenOptions::default()
     };
     let store = std::sync::Arc::new(journal::FileStore::open(&run.journal()));
-    let (writer, _) = Journal::open_write_in(store, &options)?;
+    let (mut writer, _) = Journal::open_write_in(store, &options)?;
     let reader = Journal::open_read(&run.journal())?;
     let state = fold(&reader)?;
     let reason = state.resumable().err();
@@ -169,7 +169,7 @@ pub fn resume(resume: Resume, watch: &mut dyn Watch) -> Result<Finished, RunErro
             reason,
         });
     }
-    let receipt = ReceiptWriter::resume(&reader, &run.receipt())?;
+    writer.attach_receipt(journal::ReceiptWriter::resume(&reader, &run.receipt())?);
     let life = Life {
         state_dir,
         run,
@@ -177,7 +177,7 @@ pub fn resume(resume: Resume, watch: &mut dyn Watch) -> Result<Finished, RunErro
         exe: resume.exe,
         stop,
     };
-    let mut ledger = Ledger::new((writer, receipt), lock, &life, watch)?;
+    let mut ledger = Ledger::new(writer, lock, &life, watch)?;
     ledger.reopen(&state);
     let mut state = state;
     let at = clock::stamp();
@@ -394,7 +394,7 @@ pub fn writer(run: &RunDir) -> Result<(Writer, State), RunError> {
     let (mut writer, _) = Journal::open_write(&run.journal())?;
     let reader = Journal::open_read(&run.journal())?;
     let state = fold(&reader)?;
-    writer.attach_receipt(ReceiptWriter::resume(&reader, &run.receipt())?);
+    writer.attach_receipt(journal::ReceiptWriter::resume(&reader, &run.receipt())?);
     Ok((writer, state))
 }
 

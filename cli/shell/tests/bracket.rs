@@ -44,7 +44,7 @@ struct Confused {
 }
 
 impl World for Confused {
-    fn perform(&mut self, _: &State, _: &Effect, _: &mut dyn FnMut()) -> Observation {
+    fn perform(&mut self, _: &State, _: &Effect) -> Observation {
         self.asked += 1;
         Observation::Waited { at: Stamp::default() }
     }

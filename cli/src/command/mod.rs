@@ -95,12 +95,31 @@ commands! {
     Version(version) = "version", "0";
 }
 
+impl Command {
+    /// The command of a line that holds its name and nothing else, where that is asked so often that a parser would
+    /// be a good part of the answer's cost.
+    pub(crate) fn bare(named: &str) -> Option<Self> {
+        (named == "status").then(|| Self::Status(status::Args::default()))
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
+    use clap::{CommandFactory as _, Parser as _};
 
-    use super::COMMANDS;
+    use super::{COMMANDS, Command};
     use crate::app::Cli;
+
+    #[test]
+    fn a_command_that_needs_no_parser_is_what_the_parser_makes_of_its_name() {
+        let bare = COMMANDS
+            .iter()
+            .filter_map(|row| Some((row.name, Command::bare(row.name)?)));
+        for (name, bare) in bare {
+            let parsed = Cli::try_parse_from(["loopexec", name]).unwrap();
+            assert_eq!(format!("{bare:?}"), format!("{:?}", parsed.command));
+        }
+    }
 
     #[test]
     fn the_list_names_every_command_and_each_has_a_purpose() {

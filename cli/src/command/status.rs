@@ -20,7 +20,7 @@ use crate::which::{Which, workdir_flag};
 /// Show where a run is: live, interrupted or ended
 ///
 /// Reads the journal and nothing else, takes no lock and disturbs nobody.
-#[derive(clap::Args, Clone, Debug)]
+#[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct Args {
     #[command(flatten)]
     which: Which,

@@ -22,13 +22,17 @@ impl Digest {
 
     /// Lowercase hex.
     pub fn hex(&self) -> String {
-        let mut out = String::with_capacity(64);
-        for byte in self.0 {
-            for nibble in [byte >> 4, byte & 15] {
-                out.push(char::from_digit(u32::from(nibble), 16).unwrap_or('0'));
-            }
+        String::from(self.spelled(&mut [0; 64]))
+    }
+
+    /// The same in room that the caller has: journals spell many of them.
+    fn spelled<'r>(&self, room: &'r mut [u8; 64]) -> &'r str {
+        const DIGITS: [u8; 16] = *b"0123456789abcdef";
+        for (pair, byte) in room.chunks_exact_mut(2).zip(self.0) {
+            let nibbles = [byte >> 4, byte & 15].map(usize::from);
+            pair.copy_from_slice(&nibbles.map(|nibble| DIGITS[nibble]));
         }
-        out
+        str::from_utf8(room).unwrap_or_default()
     }
 
     /// Reads 64 hex digits.
@@ -69,13 +73,13 @@ impl fmt::Debug for Digest {
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.hex())
+        f.write_str(self.spelled(&mut [0; 64]))
     }
 }
 
 impl Serialize for Digest {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.hex())
+        serializer.serialize_str(self.spelled(&mut [0; 64]))
     }
 }
 

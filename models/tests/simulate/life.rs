@@ -181,7 +181,7 @@ impl Life {
 struct Hands<'l>(&'l RefCell<Life>);
 
 impl driver::World for Hands<'_> {
-    fn perform(&mut self, _: &State, effect: &Effect, _: &mut dyn FnMut()) -> Observation {
+    fn perform(&mut self, _: &State, effect: &Effect) -> Observation {
         self.0.borrow_mut().perform(effect)
     }
 

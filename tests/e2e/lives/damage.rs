@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::Loop;
-use crate::support::{Project, last_batch, wait_until};
+use crate::support::{Project, last_batch};
 
 /// Zeroes the second half of the last write, as a power cut would leave it. The receipt gets its lines only after the
 /// write is durable, so they are not there either.
@@ -152,9 +152,6 @@ fn an_older_copy_of_the_journal_is_refused_with_the_head_that_was_written_down()
     let scene = Loop::new();
     scene.killed_at("work-1");
     let (run, aside) = (scene.project.run_dir(), scene.project.outside.join("aside"));
-    wait_until("the supervisor took back its word", || {
-        !run.join("supervisor.json").exists()
-    });
     copy(&run, &aside);
     assert_eq!(scene.resume(&["--max-iterations", "1"]).exit, Some(12));
     let head = scene.project.loopexec(&["status"]).json["state"]["head"]

@@ -77,12 +77,11 @@ impl Supervisor {
     /// [`ProcessError::Lost`] when the supervisor died: the tree of the command has been ended, its output is lost,
     /// and [`Supervisor::restart`] makes a new one. [`ProcessError::NotRunning`] when that has not been done.
     pub fn run(&mut self, spec: &CommandSpec, wishes: &Wishes) -> Result<CommandRun, ProcessError> {
-        self.run_while(spec, wishes, || (), || None)
+        self.run_while(spec, wishes, || None)
     }
 
-    /// As [`Supervisor::run`]. Does `meanwhile` once, as soon as the command is on its way, or at once when it cannot be
-    /// run. Asks `watch` twice a second whether the command should end: for what can only be found out by looking. A
-    /// command that ends sooner costs no look.
+    /// As [`Supervisor::run`], and asks `watch` twice a second whether the command should end: for what can only be
+    /// found out by looking. A command that ends sooner costs no look.
     ///
     /// # Errors
     /// As [`Supervisor::run`].
@@ -90,16 +89,11 @@ impl Supervisor {
         &mut self,
         spec: &CommandSpec,
         wishes: &Wishes,
-        meanwhile: impl FnOnce(),
         watch: impl FnMut() -> Option<Cancel>,
     ) -> Result<CommandRun, ProcessError> {
-        let Some(link) = self.link.as_mut() else {
-            meanwhile();
-            return Err(ProcessError::NotRunning);
-        };
+        let link = self.link.as_mut().ok_or(ProcessError::NotRunning)?;
         self.runs += 1;
         let asked = link.ask(self.runs, spec);
-        meanwhile();
         match asked.and_then(|()| link.answer(self.runs, wishes, watch)) {
             Some(run) => Ok(run),
             None => Err(self.lose(spec)),

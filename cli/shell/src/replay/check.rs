@@ -70,7 +70,7 @@ pub(crate) fn check_until(
         purpose: CheckPurpose::Confirmation,
         time_left_ms,
     };
-    let seen = world.perform(state, &effect, &mut || ());
+    let seen = world.perform(state, &effect);
     world.shutdown();
     match seen {
         Observation::Checked { run, reading, .. } => Ok(Checked {

@@ -10,7 +10,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use journal::{Journal, ReceiptWriter, Writer};
+use journal::{Journal, Writer};
 
 use super::RunError;
 use crate::lock::{self, StateLock};
@@ -78,7 +78,7 @@ impl Anchors {
     }
 
     /// Writes everything that is held back to where it was and opens it for writing.
-    pub(super) fn put_back(&mut self) -> Result<(Writer, ReceiptWriter), RunError> {
+    pub(super) fn put_back(&mut self) -> Result<Writer, RunError> {
         StateDir::create(self.workdir()?)?;
         let journal = self.run.journal();
         for dir in [journal.clone(), self.run.blobs(), self.run.context()] {
@@ -102,13 +102,13 @@ impl Anchors {
                 })?;
             }
         }
-        let (writer, _) = Journal::open_write(&journal)?;
+        let (mut writer, _) = Journal::open_write(&journal)?;
         let reader = Journal::open_read(&journal)?;
-        let receipt = ReceiptWriter::resume(&reader, &self.run.receipt())?;
+        writer.attach_receipt(journal::ReceiptWriter::resume(&reader, &self.run.receipt())?);
         self.held = Held::default();
         self.blobs = Held::default();
         self.hold();
-        Ok((writer, receipt))
+        Ok(writer)
     }
 }
 

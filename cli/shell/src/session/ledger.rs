@@ -6,7 +6,7 @@
 use engine::event::Event;
 use engine::event::id::{Digest, PhaseName};
 use engine::{Effect, State};
-use journal::{Keys, ReceiptWriter, Writer};
+use journal::{Keys, Writer};
 
 use super::anchor::Anchors;
 use super::projection::Projections;
@@ -17,9 +17,6 @@ use crate::lock::StateLock;
 pub(super) struct Ledger<'w> {
     /// Taken only while a lost journal is being put back.
     writer: Option<Writer>,
-    receipt: ReceiptWriter,
-    /// Something is durable that receipt and projections do not know of.
-    behind: bool,
     anchors: Anchors,
     /// A command has run since the journal was last seen in its place.
     suspect: bool,
@@ -36,7 +33,7 @@ pub(super) struct Ledger<'w> {
 
 impl<'w> Ledger<'w> {
     pub(super) fn new(
-        (writer, receipt): (Writer, ReceiptWriter),
+        writer: Writer,
         lock: StateLock,
         life: &Life,
         watch: &'w mut dyn Watch,
@@ -46,8 +43,6 @@ impl<'w> Ledger<'w> {
             events: tip.size,
             head: tip.leaf,
             writer: Some(writer),
-            receipt,
-            behind: false,
             anchors: Anchors::new(life.run.clone()),
             suspect: false,
             lock,
@@ -63,7 +58,6 @@ impl<'w> Ledger<'w> {
         self.watch.opened(self.anchors.run(), state);
         self.append(event)?;
         self.sync(state)?;
-        self.derive(state);
         self.link();
         Ok(())
     }
@@ -108,19 +102,8 @@ impl<'w> Ledger<'w> {
     /// Signs what was recorded and lets watchers know of all of it.
     pub(super) fn seal(&mut self, state: &State, keys: Option<&Keys>) -> Result<(), RunError> {
         self.sync(state)?;
-        self.derive(state);
         let digest = self.projections.digest(state);
         self.writer()?.seal(digest, keys)?;
-        Ok(())
-    }
-
-    fn gather(&mut self, event: &Event) -> Result<(), RunError> {
-        let seq = self.writer()?.append(event)?;
-        if let Some(appended) = self.writer.as_ref().and_then(Writer::last) {
-            self.receipt.push(&appended);
-        }
-        self.events = seq + 1;
-        self.waiting.push((seq, event.clone()));
         Ok(())
     }
 
@@ -131,12 +114,11 @@ impl<'w> Ledger<'w> {
         if !self.lock.still_guards() {
             self.lock = self.anchors.lock_anew()?;
         }
-        let (writer, receipt) = self.anchors.put_back()?;
-        self.writer = Some(writer);
-        self.receipt = receipt;
+        let writer = self.anchors.put_back()?;
         // What was gathered went with the old writer.
-        for (_, event) in std::mem::take(&mut self.waiting) {
-            self.gather(&event)?;
+        let writer = self.writer.insert(writer);
+        for (_, event) in &self.waiting {
+            writer.append(event)?;
         }
         self.warn("the journal was removed while the run was under way; it was put back".into());
         Ok(())
@@ -150,25 +132,17 @@ impl Record for Ledger<'_> {
         if std::mem::take(&mut self.suspect) && self.anchors.lost() {
             self.rescue()?;
         }
-        self.gather(event)
-    }
-
-    fn sync(&mut self, _: &State) -> Result<(), RunError> {
-        let durable = self.writer()?.commit()?;
-        self.head = durable.head;
-        self.behind = true;
-        for (seq, event) in self.waiting.drain(..) {
-            self.watch.event(seq, &event);
-        }
+        let seq = self.writer()?.append(event)?;
+        self.events = seq + 1;
+        self.waiting.push((seq, event.clone()));
         Ok(())
     }
 
-    fn derive(&mut self, state: &State) {
-        if !std::mem::take(&mut self.behind) {
-            return;
-        }
-        self.receipt.flush_all();
-        if let Some(why) = self.receipt.error().map(ToString::to_string) {
+    fn sync(&mut self, state: &State) -> Result<(), RunError> {
+        let durable = self.writer()?.commit()?;
+        self.head = durable.head;
+        let behind = self.writer()?.receipt_error().map(ToString::to_string);
+        if let Some(why) = behind {
             self.warn(format!("receipt.jsonl is behind the journal: {why}"));
         }
         // Once an iteration, before the work begins, and at every end: the journal says the rest.
@@ -178,6 +152,10 @@ impl Record for Ledger<'_> {
                 self.warn(why);
             }
         }
+        for (seq, event) in self.waiting.drain(..) {
+            self.watch.event(seq, &event);
+        }
+        Ok(())
     }
 
     fn running_out(&mut self) -> Option<String> {

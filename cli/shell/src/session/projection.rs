@@ -179,7 +179,8 @@ impl Projections {
             .map(|error| format!("{} could not be written: {error}", self.file.display()))
     }
 
-    /// `state.json` of the state directory is the newest run's. Done before any command runs.
+    /// `state.json` of the state directory is the newest run's: from before its first command, and never written by
+    /// the governor again.
     pub(super) fn link(&self) -> Option<String> {
         self.try_link()
             .err()

@@ -100,17 +100,14 @@ impl RealWorld {
             None => Input::File(self.as_file("stdout", stdout).0),
         };
         let output = Output::Read(&facts.policy().capture);
-        let (run, own) = self.command(
-            Job {
-                argv: argv(command),
-                env,
-                input,
-                output,
-                limits,
-                label: label.to_string(),
-            },
-            &mut || (),
-        );
+        let (run, own) = self.command(Job {
+            argv: argv(command),
+            env,
+            input,
+            output,
+            limits,
+            label: label.to_string(),
+        });
         fact.survivors.extend(own.survivors);
         if matches!(own.stop, StopCause::Cancelled | StopCause::RunDeadline) {
             fact.stop = own.stop;

@@ -83,7 +83,6 @@ impl RealWorld {
         iteration: u32,
         attempt: u32,
         time_left_ms: Option<u64>,
-        meanwhile: &mut dyn FnMut(),
     ) -> Observation {
         let facts = &state.facts;
         let policy = facts.policy();
@@ -108,7 +107,7 @@ impl RealWorld {
             limits: limits(&facts.bounds, facts.bounds.check_timeout_ms, time_left_ms),
             label: format!("check-{iteration}-{attempt}"),
         };
-        let (mut run, mut fact) = self.command(job, meanwhile);
+        let (mut run, mut fact) = self.command(job);
         let started = Instant::now();
         let mut reading = self.read(state, &run, &fact, plan, &reports, named.as_ref());
         if let Some(command) = &policy.oracle.failures_cmd {

@@ -95,8 +95,8 @@ pub(super) struct Job<'c> {
 }
 
 impl RealWorld {
-    /// Runs one command to its end. `meanwhile` is done while it runs.
-    pub(super) fn command(&mut self, job: Job<'_>, meanwhile: &mut dyn FnMut()) -> (CommandRun, fact::CommandRun) {
+    /// Runs one command to its end.
+    pub(super) fn command(&mut self, job: Job<'_>) -> (CommandRun, fact::CommandRun) {
         let (capture, unmasked) = match job.output {
             Output::Kept(capture) => (capture, false),
             Output::Read(capture) => (capture, true),
@@ -122,12 +122,7 @@ impl RealWorld {
         };
         let removed = once_removed(&self.workdir);
         self.own.before();
-        let own = &mut self.own;
-        let under_way = || {
-            meanwhile();
-            own.derived();
-        };
-        let outcome = self.supervisor.run_while(&spec, &self.stop.wishes, under_way, removed);
+        let outcome = self.supervisor.run_while(&spec, &self.stop.wishes, removed);
         self.interference.extend(self.own.changed());
         match outcome {
             Ok(mut run) => {

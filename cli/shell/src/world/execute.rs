@@ -28,7 +28,6 @@ impl RealWorld {
         iteration: u32,
         attempt: u32,
         time_left_ms: Option<u64>,
-        meanwhile: &mut dyn FnMut(),
     ) -> Observation {
         let facts = &state.facts;
         let policy = facts.policy();
@@ -42,7 +41,7 @@ impl RealWorld {
             limits: limits(&facts.bounds, facts.bounds.command_timeout_ms, time_left_ms),
             label: format!("exec-{iteration}-{attempt}"),
         };
-        let (_, run) = self.command(job, meanwhile);
+        let (_, run) = self.command(job);
         Observation::Executed {
             at: self.clock.stamp(),
             run,

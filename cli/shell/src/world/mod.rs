@@ -107,11 +107,7 @@ impl RealWorld {
 }
 
 impl World for RealWorld {
-    fn perform(&mut self, state: &State, effect: &Effect, meanwhile: &mut dyn FnMut()) -> Observation {
-        let waits_for_others = matches!(effect, Effect::Execute { .. } | Effect::Check { .. });
-        if !waits_for_others {
-            meanwhile();
-        }
+    fn perform(&mut self, state: &State, effect: &Effect) -> Observation {
         match effect {
             Effect::ObserveTree { base, .. } => self.observe_tree(state, *base),
             Effect::BuildContext(request) => self.build_context(state, request),
@@ -119,14 +115,14 @@ impl World for RealWorld {
                 iteration,
                 attempt,
                 time_left_ms,
-            } => self.execute(state, *iteration, *attempt, *time_left_ms, meanwhile),
+            } => self.execute(state, *iteration, *attempt, *time_left_ms),
             Effect::Wait { delay_ms, .. } => self.wait(*delay_ms),
             Effect::Check {
                 iteration,
                 attempt,
                 time_left_ms,
                 ..
-            } => self.check(state, *iteration, *attempt, *time_left_ms, meanwhile),
+            } => self.check(state, *iteration, *attempt, *time_left_ms),
             Effect::Restore { to, .. } => self.restore(*to),
         }
     }

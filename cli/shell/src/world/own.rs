@@ -83,19 +83,11 @@ impl OwnFiles {
         }
     }
 
-    /// Notes what the files are like before a command, but for [`Self::derived`].
+    /// Notes what the files are like before a command.
     pub(super) fn before(&mut self) {
         match &mut self.seen {
             Some(seen) => seen.renew(),
             none => *none = Dirs::open(&self.workdir, &self.run).ok().map(Seen::all),
-        }
-    }
-
-    /// Notes what the files are like that are written while a command starts. The journal says what
-    /// has to be in them.
-    pub(super) fn derived(&mut self) {
-        if let Some(seen) = &mut self.seen {
-            seen.written = seen.dirs.written();
         }
     }
 
@@ -229,6 +221,7 @@ impl Seen {
 
     /// Looks at what the governor writes before a command.
     fn renew(&mut self) {
+        self.written = self.dirs.written();
         let listed = self.dirs.listed();
         if listed.is_none() || listed != self.listed {
             let known: HashMap<OsString, Fact> = self.segments.drain(..).collect();
@@ -323,7 +316,6 @@ mod tests {
 
     fn during(own: &mut OwnFiles, command: impl FnOnce()) -> Vec<String> {
         own.before();
-        own.derived();
         command();
         own.changed()
     }
