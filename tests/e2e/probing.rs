@@ -390,6 +390,20 @@ fn an_interrupted_probe_leaves_no_process_and_no_copy() {
 }
 
 #[test]
+fn what_a_killed_probe_left_is_removed_by_the_next() {
+    let project = Project::new();
+    let sleeper = Sleeper::new();
+    let check = format!("exec {}", sleeper.command());
+    let live = Live::start(project.command(&["probe-check", "--json", "--check", &check]));
+    wait_until("the check is running", || sleeper.is_up());
+    live.signal(rustix::process::Signal::KILL);
+    live.end();
+    wait_until("the check is ended", || !sleeper.is_up());
+    assert!(!temporary(&project).is_empty(), "nobody was there to remove it");
+    probe(&project, "true", &["--runs", "1", "--side-effect-runs", "0"]).exits(0);
+}
+
+#[test]
 fn people_get_one_sentence_the_figures_and_the_next_command() {
     let project = Project::new();
     let said = project

@@ -27,6 +27,7 @@ use engine::probe::{Class, Probe};
 use crate::replay::Surroundings;
 use crate::scratch::{Copied, Scratch, copy_tree};
 use crate::session::signals;
+use crate::world::StopRequests;
 
 pub use error::ProbeError;
 
@@ -82,9 +83,19 @@ pub fn probe(plan: &Plan, with: &Surroundings) -> Result<Probed, ProbeError> {
     let Some(stop) = stops.first() else {
         return Err(ProbeError::Interrupted { signal: 0 });
     };
+    let seen = with_stops(plan, with, &stops);
+    match stop.first.load(Ordering::SeqCst) {
+        0 => seen,
+        // Whatever else it was that failed then.
+        signal => Err(ProbeError::Interrupted { signal }),
+    }
+}
+
+fn with_stops(plan: &Plan, with: &Surroundings, stops: &[StopRequests]) -> Result<Probed, ProbeError> {
     let clockwork = Clockwork::starting(plan.policy.bounds.timeout_ms);
-    let master = Scratch::beside(&plan.workdir, "tmp-loopexec-master-")?;
-    let copied = copy_tree(&plan.workdir, &master.tree(), plan.with_git)?;
+    let goes_on = || stops.iter().all(|stop| stop.first.load(Ordering::SeqCst) == 0);
+    let master = Scratch::beside(&plan.workdir, "master")?;
+    let copied = copy_tree(&plan.workdir, &master.tree(), plan.with_git, goes_on)?;
     let mut seen = Probed::nothing(copied);
     let places: Vec<Place<'_>> = stops
         .iter()
@@ -95,10 +106,7 @@ pub fn probe(plan: &Plan, with: &Surroundings) -> Result<Probed, ProbeError> {
         block::shared(place, plan, &mut seen)?;
         block::rerun(place, plan, &mut seen)?;
     }
-    match stop.first.load(Ordering::SeqCst) {
-        0 => Ok(seen),
-        signal => Err(ProbeError::Interrupted { signal }),
-    }
+    Ok(seen)
 }
 
 /// Side effects can only be told from flakiness where there is none.

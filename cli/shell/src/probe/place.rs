@@ -79,8 +79,7 @@ impl<'a> Place<'a> {
         stop: &'a StopRequests,
         clockwork: Clockwork,
     ) -> Result<Self, ProbeError> {
-        // A name that output is normalised by, so that two places look the same to whoever prints where it is.
-        let scratch = Scratch::beside(&plan.workdir, "tmp-loopexec-probe-")?;
+        let scratch = Scratch::beside(&plan.workdir, "probe")?;
         let with = Surroundings {
             env: scratch.environment(&with.env),
             exe: with.exe.clone(),
@@ -114,7 +113,7 @@ impl<'a> Place<'a> {
     pub(super) fn renew(&self, renewed: Renewed) -> Result<(), ProbeError> {
         if renewed.tree {
             self.scratch.clear_tree()?;
-            copy_tree(&self.master, &self.scratch.tree(), true)?;
+            copy_tree(&self.master, &self.scratch.tree(), true, || !self.was_interrupted())?;
         }
         if renewed.surroundings {
             self.scratch.renew_surroundings()?;

@@ -124,7 +124,7 @@ pub fn replay(place: &Place, options: &VerifyOptions, with: &Surroundings) -> Re
 fn in_fresh_copy(place: &Place, judged: &Judged, state: &State, with: &Surroundings) -> Result<Checked, ReplayError> {
     let tree = Tree::open(&place.workdir, place.state.path(), Options::default())?;
     // Away from the workdir: a copy beneath it would still find the project's own files above itself.
-    let scratch = Scratch::new("loopexec-replay-")?;
+    let scratch = Scratch::new("replay")?;
     tree.materialise(TreeId(judged.tree.0), &scratch.tree())?;
     Ok(check_once(&scratch.tree(), &scratch.shelf(), state, with)?)
 }

@@ -32,11 +32,12 @@ pub struct Copied {
     pub foreign_git: bool,
 }
 
-/// Copies `from` to `to`, which must not exist. Of what is in `from` nothing is changed.
+/// Copies `from` to `to`, which must not exist. Of what is in `from` nothing is changed. `goes_on` is asked before each
+/// entry.
 ///
 /// # Errors
-/// The first thing that cannot be read or written.
-pub fn copy_tree(from: &Path, to: &Path, with_git: bool) -> Result<Copied, ScratchError> {
+/// The first thing that cannot be read or written, or that it does not go on.
+pub fn copy_tree(from: &Path, to: &Path, with_git: bool, goes_on: impl Fn() -> bool) -> Result<Copied, ScratchError> {
     let job = Job { from, to, with_git };
     let mut copied = Copied::default();
     // Directories whose modes and times are set once nothing more is written to them.
@@ -52,6 +53,9 @@ pub fn copy_tree(from: &Path, to: &Path, with_git: bool) -> Result<Copied, Scrat
             let entry = entry.map_err(|error| ScratchError::new("read", &source, error))?;
             let path = dir.join(entry.file_name());
             let failed = |error| ScratchError::new("copy", &job.from.join(&path), error);
+            if !goes_on() {
+                return Err(failed(io::ErrorKind::Interrupted.into()));
+            }
             if job.take(&entry, &path, &mut copied).map_err(failed)? {
                 open.push(path);
             }
@@ -167,7 +171,7 @@ mod tests {
         symlink("/no/such/place", from.join("outer")).unwrap();
         fs::set_permissions(from.join("node_modules/x"), Permissions::from_mode(0o500)).unwrap();
 
-        let copied = copy_tree(&from, &to, false).unwrap();
+        let copied = copy_tree(&from, &to, false, || true).unwrap();
         assert_eq!((copied.files, copied.bytes), (4, 4));
         let there = fs::metadata(to.join("node_modules/x/run.sh")).unwrap();
         assert_eq!((there.mode() & 0o777, there.modified().unwrap()), (0o750, old));
@@ -193,7 +197,7 @@ mod tests {
         fs::write(from.join(".venv").join(ENVIRONMENT_TAG), "home").unwrap();
         let socket = std::os::unix::net::UnixListener::bind(from.join("socket")).unwrap();
 
-        let copied = copy_tree(&from, &to, false).unwrap();
+        let copied = copy_tree(&from, &to, false, || true).unwrap();
         assert_eq!(copied.specials, 1);
         drop(socket);
         let there = |name: &str| to.join(name).exists();
@@ -201,7 +205,7 @@ mod tests {
         assert!(there("sub/.loopexec/file") && there(".venv/file"));
 
         let with_git = to.with_extension("git");
-        copy_tree(&from, &with_git, true).unwrap();
+        copy_tree(&from, &with_git, true, || true).unwrap();
         assert!(with_git.join(".git/file").exists());
     }
 
@@ -209,14 +213,26 @@ mod tests {
     fn a_repository_that_lies_elsewhere_is_not_lent_to_a_copy() {
         let (_dir, from, to) = tree();
         fs::write(from.join(".git"), "gitdir: /elsewhere").unwrap();
-        let copied = copy_tree(&from, &to, true).unwrap();
+        let copied = copy_tree(&from, &to, true, || true).unwrap();
         assert!(copied.foreign_git && !to.join(".git").exists());
     }
 
     #[test]
     fn what_cannot_be_read_is_named() {
         let (_dir, from, to) = tree();
-        let error = copy_tree(&from.join("missing"), &to, false).unwrap_err();
+        let error = copy_tree(&from.join("missing"), &to, false, || true).unwrap_err();
         assert!(error.to_string().contains("missing"), "{error}");
+    }
+
+    #[test]
+    fn a_copy_that_need_not_be_finished_is_not() {
+        let (_dir, from, to) = tree();
+        for name in ["a", "b", "c"] {
+            fs::write(from.join(name), "x").unwrap();
+        }
+        let left = std::cell::Cell::new(2);
+        let error = copy_tree(&from, &to, false, || left.replace(left.get() - 1) > 0).unwrap_err();
+        assert!(!error.is_about_the_source(), "{error}");
+        assert_eq!(fs::read_dir(&to).unwrap().count(), 2);
     }
 }

@@ -1,7 +1,7 @@
 //! The place of an experiment: a fresh copy of a tree, with a home and a temporary directory of its own.
 //!
 //! ```text
-//!   <private temporary directory>/        0700, removed whatever happens
+//!   <private temporary directory>/        0700, removed at the end; after a kill, by the next one
 //!     tree/     the copy: from the store (`Tree::materialise`), or from a directory ([`copy_tree`])
 //!     home/     HOME, and the XDG directories below it
 //!     tmp/      TMPDIR
@@ -13,11 +13,12 @@
 
 mod copy;
 mod error;
+mod stale;
 mod surroundings;
 mod traces;
 
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
@@ -27,26 +28,37 @@ pub use copy::{Copied, copy_tree};
 pub use error::ScratchError;
 pub use traces::Traces;
 
+/// How the name of every place begins. Whoever normalises output knows it for a name that is made up.
+const PREFIX: &str = "tmp-loopexec-";
+
 /// One place. Dropping it removes it with all that is in it.
 #[derive(Debug)]
 pub struct Scratch {
     dir: Option<TempDir>,
     root: PathBuf,
+    _owned: File,
 }
 
 impl Scratch {
-    /// An empty place in the directory for temporary files.
+    /// An empty place in the directory for temporary files. What killed programs left there is removed.
     ///
     /// # Errors
     /// When no directory can be made there.
-    pub fn new(prefix: &str) -> Result<Self, ScratchError> {
+    pub fn new(purpose: &str) -> Result<Self, ScratchError> {
         let base = std::env::temp_dir();
+        stale::sweep(&base);
         let private = fs::Permissions::from_mode(0o700);
-        let made = tempfile::Builder::new().prefix(prefix).permissions(private).tempdir();
+        let name = format!("{PREFIX}{purpose}-");
+        let made = tempfile::Builder::new().prefix(&name).permissions(private).tempdir();
         let dir = made.map_err(|error| ScratchError::new("make a fresh copy in", &base, error))?;
-        let root = dir.path().canonicalize();
-        let root = root.map_err(|error| ScratchError::new("find", dir.path(), error))?;
-        let scratch = Self { dir: Some(dir), root };
+        let failed = |error| ScratchError::new("take", dir.path(), error);
+        let root = dir.path().canonicalize().map_err(failed)?;
+        let owned = stale::own(&root).map_err(failed)?;
+        let scratch = Self {
+            dir: Some(dir),
+            root,
+            _owned: owned,
+        };
         for part in [scratch.home(), scratch.tmp(), scratch.shelf()] {
             renew(&part)?;
         }
@@ -57,13 +69,13 @@ impl Scratch {
     ///
     /// # Errors
     /// As [`Scratch::new`], or when the directory for temporary files lies in the workdir.
-    pub fn beside(workdir: &Path, prefix: &str) -> Result<Self, ScratchError> {
+    pub fn beside(workdir: &Path, purpose: &str) -> Result<Self, ScratchError> {
         let base = std::env::temp_dir();
         // Before anything is made: not even for a moment may something appear in the user's tree.
         if base.canonicalize().is_ok_and(|base| base.starts_with(workdir)) {
             return Err(ScratchError::inside(&base));
         }
-        Self::new(prefix)
+        Self::new(purpose)
     }
 
     /// The copy; not there until something makes it.
@@ -162,13 +174,13 @@ mod tests {
 
     #[test]
     fn a_place_is_private_and_gone_when_it_is_dropped_whatever_was_done_to_it() {
-        let scratch = Scratch::new("loopexec-test-").unwrap();
+        let scratch = Scratch::new("test").unwrap();
         let root = scratch.root.clone();
         assert_eq!(fs::metadata(&root).unwrap().permissions().mode() & 0o777, 0o700);
         let deep = scratch.home().join("a/b");
         fs::create_dir_all(&deep).unwrap();
         fs::write(deep.join("file"), "x").unwrap();
-        for dir in [deep.clone(), scratch.home().join("a")] {
+        for dir in [deep, scratch.home().join("a")] {
             fs::set_permissions(dir, fs::Permissions::from_mode(0o000)).unwrap();
         }
         drop(scratch);
@@ -177,7 +189,7 @@ mod tests {
 
     #[test]
     fn surroundings_are_empty_again_and_the_copy_stays() {
-        let scratch = Scratch::new("loopexec-test-").unwrap();
+        let scratch = Scratch::new("test").unwrap();
         fs::create_dir(scratch.tree()).unwrap();
         fs::write(scratch.home().join("left"), "x").unwrap();
         fs::write(scratch.tmp().join("left"), "x").unwrap();
