@@ -67,6 +67,19 @@ impl Verdict {
         })
     }
 
+    /// Of a run that was ended because the directory it ran in was gone.
+    pub fn of_a_lost_workdir() -> Self {
+        Self {
+            class: Class::Broken {
+                cause: "check_killed",
+                detail: "the check removed the directory that it ran in and was ended".to_string(),
+            },
+            failing: Vec::new(),
+            skipped: Vec::new(),
+            collected: Vec::new(),
+        }
+    }
+
     /// The same class and the same sets. What a broken run printed does not count.
     fn agrees(&self, other: &Self) -> bool {
         let classes = match (&self.class, &other.class) {

@@ -195,6 +195,12 @@ fn warnings(plan: &Plan, probed: &Probed) -> Vec<String> {
             counted(probed.copied.specials, "special file")
         ));
     }
+    if probed.survivors > 0 {
+        warnings.push(format!(
+            "the check left {} running, which a run would not take for green; they were ended",
+            counted(u64::from(probed.survivors), "process")
+        ));
+    }
     if probed.out_of_time {
         warnings.push("--timeout was over before all runs were done".to_owned());
     }

@@ -119,6 +119,7 @@ fn take(ran: Result<Ran, Ended>, seen: &mut Probed, block: fn(&mut Probed) -> &m
             if seen.stderr.is_empty() && (differs || is_broken(&ran.verdict)) {
                 seen.stderr = ran.stderr;
             }
+            seen.survivors = seen.survivors.saturating_add(ran.survivors);
             block(seen).add(ran.verdict, ran.exit, ran.output);
             true
         }

@@ -60,6 +60,8 @@ pub struct Probed {
     /// Below the shared home and temporary directory.
     pub written_in_home: Vec<PathBuf>,
     pub written_in_tmp: Vec<PathBuf>,
+    /// Processes that outlived a run of the check; none is left.
+    pub survivors: u32,
     /// The probe's own time was over before all runs were done.
     pub out_of_time: bool,
     /// The beginning of what the check wrote on standard error where it disagreed or came to no verdict: untrusted.
@@ -126,6 +128,7 @@ impl Probed {
             written_in_tree: Vec::new(),
             written_in_home: Vec::new(),
             written_in_tmp: Vec::new(),
+            survivors: 0,
             out_of_time: false,
             stderr: String::new(),
         }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 use engine::event::id::{Bytes, Digest, Stamp};
+use engine::event::measurement::StopCause;
 use engine::event::policy::Policy;
 use engine::event::run::RunOpened;
 use engine::probe::Verdict;
@@ -53,6 +54,8 @@ pub(super) struct Ran {
     pub exit: Option<i32>,
     pub output: Digest,
     pub stderr: String,
+    /// Processes that outlived it.
+    pub survivors: u32,
 }
 
 /// Why a run was not made, or came to nothing.
@@ -134,18 +137,19 @@ impl<'a> Place<'a> {
         let state = state(&tree, self.policy);
         let left = self.clockwork.left_ms();
         let checked = check_until(&tree, &self.scratch.shelf(), &state, &self.with, self.stop, left)?;
-        let Some(verdict) = Verdict::of(&checked.run, &checked.reading, &state.facts) else {
-            return Ok(Err(if checked.signal != 0 {
-                Ended::Interrupted
-            } else {
-                Ended::OutOfTime
-            }));
+        let verdict = match Verdict::of(&checked.run, &checked.reading, &state.facts) {
+            Some(verdict) => verdict,
+            None if checked.signal != 0 => return Ok(Err(Ended::Interrupted)),
+            None if checked.run.stop == StopCause::RunDeadline => return Ok(Err(Ended::OutOfTime)),
+            // Nobody else ends a command of a probe.
+            None => Verdict::of_a_lost_workdir(),
         };
         Ok(Ok(Ran {
             verdict,
             exit: checked.run.exited(),
             output: checked.reading.output_digest,
             stderr: String::from_utf8_lossy(&checked.run.stderr.head.0).into_owned(),
+            survivors: u32::try_from(checked.run.survivors.len()).unwrap_or(u32::MAX),
         }))
     }
 }

@@ -111,7 +111,8 @@ impl Job<'_> {
     }
 }
 
-fn is_cache(name: &OsStr, dir: &Path) -> bool {
+/// Whether a directory of this name holds only what can be computed again.
+pub(super) fn is_cache(name: &OsStr, dir: &Path) -> bool {
     CACHES.iter().any(|cache| name == *cache) || (dir.join(CACHE_TAG).is_file() && !dir.join(ENVIRONMENT_TAG).is_file())
 }
 
