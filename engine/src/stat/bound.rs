@@ -9,14 +9,14 @@ use super::{OneIn, PARTS, Share, Tally};
 /// The exact one-sided bound of Clopper and Pearson against a reference that was fixed beforehand; alpha^(1/n) when
 /// all agree. `None` without data.
 pub fn exact_lower(tally: Tally, risk: OneIn) -> Option<Share> {
-    let holds = |parts| within_risk(tail_up(tally, parts), risk);
+    let holds = |parts| within_risk(tail_up(tally, parts), whole_down(PARTS, tally.runs), risk);
     (tally.runs > 0).then(|| greatest(0, PARTS, holds))
 }
 
 /// The bound when all runs agreed and none of them was known to be right: the reference is what they said. `None`
 /// when there are too few runs for any statement (below 6 at 95 %).
 pub fn unknown_reference_lower(runs: u32, risk: OneIn) -> Option<Share> {
-    let holds = |parts| within_risk(unanimous_up(runs, parts), risk);
+    let holds = |parts| within_risk(unanimous_up(runs, parts), whole_down(PARTS, runs), risk);
     (runs > 0 && holds(PARTS / 2)).then(|| greatest(PARTS / 2, PARTS, holds))
 }
 
@@ -70,21 +70,27 @@ fn greatest(mut low: u64, mut high: u64, holds: impl Fn(u64) -> bool) -> Share {
     Share(low)
 }
 
-pub(super) fn within_risk(chance: Real, risk: OneIn) -> bool {
-    chance.mul(Real::from_u64(u64::from(risk.0)), Round::Up) <= Real::from_u64(1)
+/// Whether a chance, given as ways among all `whole` ways, is no larger than the risk.
+pub(super) fn within_risk(ways: Real, whole: Real, risk: OneIn) -> bool {
+    ways.mul(Real::from_u64(u64::from(risk.0)), Round::Up) <= whole
 }
 
-/// The chance that all of so many runs agree, whatever they agree on, when the more frequent verdict has this share.
+/// All ways that so many runs can go, when each can go one of `parts` ways.
+pub(super) fn whole_down(parts: u64, runs: u32) -> Real {
+    Real::from_u64(parts).pow(runs, Round::Down)
+}
+
+/// The ways in which all of so many runs agree, whatever they agree on, when the more frequent verdict has this share.
 pub(super) fn unanimous_up(runs: u32, parts: u64) -> Real {
-    let all = |parts| Real::ratio(parts, PARTS, Round::Up).pow(runs, Round::Up);
+    let all = |parts| Real::from_u64(parts).pow(runs, Round::Up);
     all(parts).add(all(PARTS - parts), Round::Up)
 }
 
-/// The chance of at least as many agreeing runs at this share: the upper tail of the binomial distribution, summed
+/// The ways in which at least as many runs agree at this share: the upper tail of the binomial distribution, summed
 /// from its last term, so that there are as many terms as runs that disagreed.
 fn tail_up(tally: Tally, parts: u64) -> Real {
     let odds = Real::ratio(PARTS - parts, parts, Round::Up);
-    let mut term = Real::ratio(parts, PARTS, Round::Up).pow(tally.runs, Round::Up);
+    let mut term = Real::from_u64(parts).pow(tally.runs, Round::Up);
     let mut sum = term;
     for at in 0..tally.disagreeing() {
         let step = Real::ratio(u64::from(tally.runs - at), u64::from(at) + 1, Round::Up);

@@ -1,6 +1,6 @@
 //! How many runs it takes to show a rate, when all of them agree.
 
-use super::bound::{unanimous_up, within_risk};
+use super::bound::{unanimous_up, whole_down, within_risk};
 use super::real::{Real, Round};
 use super::{OneIn, PARTS, PPM};
 
@@ -8,8 +8,9 @@ const PART: u64 = PARTS / PPM as u64;
 
 /// Against a reference that was fixed beforehand: ceil(ln alpha / ln(1 - rate)). Never for a rate of nothing.
 pub fn needed(rate_ppm: u32, risk: OneIn) -> Option<u32> {
-    let share = Real::ratio(u64::from(PPM.checked_sub(rate_ppm)?), u64::from(PPM), Round::Up);
-    smallest(|runs| within_risk(share.pow(runs, Round::Up), risk))
+    let share = Real::from_u64(u64::from(PPM.checked_sub(rate_ppm)?));
+    let all = |runs| share.pow(runs, Round::Up);
+    smallest(|runs| within_risk(all(runs), whole_down(u64::from(PPM), runs), risk))
 }
 
 /// When the reference is what the runs themselves said. The more frequent of two verdicts has at least half of the
@@ -17,7 +18,7 @@ pub fn needed(rate_ppm: u32, risk: OneIn) -> Option<u32> {
 pub fn needed_unknown_reference(rate_ppm: u32, risk: OneIn) -> Option<u32> {
     let share = u64::from(PPM.checked_sub(rate_ppm)?) * PART;
     let share = share.max(PARTS / 2);
-    smallest(|runs| within_risk(unanimous_up(runs, share), risk))
+    smallest(|runs| within_risk(unanimous_up(runs, share), whole_down(PARTS, runs), risk))
 }
 
 /// The smallest number from 1 that meets a condition which every larger one meets too.

@@ -182,6 +182,8 @@ fn runs_that_all_disagree_leave_nothing() {
 fn a_rate_of_nothing_is_never_shown_and_one_of_everything_at_once() {
     assert_eq!(needed(0, RISK), None);
     assert_eq!(needed(PPM, RISK), Some(1));
+    assert_eq!(needed(950_000, RISK), Some(1), "exactly at the risk");
+    assert_eq!(exact_lower(Tally::unanimous(1), RISK).unwrap().ppm_down(), 50_000);
     assert_eq!(needed_unknown_reference(0, RISK), None);
     assert_eq!(needed_unknown_reference(500_000, RISK), Some(6));
     assert_eq!(needed_unknown_reference(999_999, RISK), Some(6));
