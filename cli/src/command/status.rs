@@ -8,6 +8,7 @@ use engine::words::counted;
 use serde::Serialize;
 use shell::clock::{self, Utc};
 use shell::lock::Holder;
+use shell::process::leftovers::{self, Leftover};
 use shell::record::{self, Follow, Place, Record};
 
 use super::life;
@@ -59,8 +60,17 @@ struct Shown {
     events: u64,
     head: String,
     guards: Guards,
+    /// Processes of the run that outlived its governor. They are named, not ended.
+    left_running: Vec<LeftRunning>,
     /// Why the journal could be read only so far.
     damage: Option<String>,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct LeftRunning {
+    pid: u32,
+    command: String,
 }
 
 pub(crate) fn run(args: Args, scene: &Scene) -> Result<Outcome, Failure> {
@@ -82,11 +92,24 @@ pub(crate) fn run(args: Args, scene: &Scene) -> Result<Outcome, Failure> {
             ),
         ));
     };
+    let (left, unknown) = left_running(&place, holder.as_ref());
     let status = label(state, holder.as_ref());
-    let shown = shown(&record, state, holder.as_ref(), damage.clone());
-    let text = text(&place, &record, state, holder.as_ref(), scene);
+    let text = text(&place, &record, state, (holder.as_ref(), &left), scene);
+    let shown = shown(&record, state, (holder.as_ref(), left), damage.clone());
     let answer = life::about("status", status, &place.run, state, &place.workdir).with(&Objects { state: shown });
-    Ok(Outcome::new(answer, text).warning(damage))
+    Ok(Outcome::new(answer, text).warning(damage).warning(unknown))
+}
+
+/// What is still up of a run whose governor is gone. While there is one, its processes are its own affair.
+/// Otherwise also why it cannot be said.
+fn left_running(place: &Place, holder: Option<&Holder>) -> (Vec<Leftover>, Option<String>) {
+    if holder.is_some() {
+        return (Vec::new(), None);
+    }
+    match leftovers::find(place.run.path()) {
+        Ok(left) => (left, None),
+        Err(error) => (Vec::new(), Some(error.to_string())),
+    }
 }
 
 /// Why the reading or the fold stopped early.
@@ -105,7 +128,12 @@ const fn label(state: &State, holder: Option<&Holder>) -> &'static str {
     }
 }
 
-fn shown(record: &Record, state: &State, holder: Option<&Holder>, damage: Option<String>) -> Shown {
+fn shown(
+    record: &Record,
+    state: &State,
+    (holder, left): (Option<&Holder>, Vec<Leftover>),
+    damage: Option<String>,
+) -> Shown {
     let (facts, fold) = (&state.facts, &record.fold);
     Shown {
         phase: state.phase.name().label(),
@@ -124,11 +152,21 @@ fn shown(record: &Record, state: &State, holder: Option<&Holder>, damage: Option
         events: fold.events,
         head: record.head.hex(),
         guards: Guards::of(&fold.report),
+        left_running: left
+            .into_iter()
+            .map(|Leftover { pid, command, .. }| LeftRunning { pid, command })
+            .collect(),
         damage,
     }
 }
 
-fn text(place: &Place, record: &Record, state: &State, holder: Option<&Holder>, scene: &Scene) -> String {
+fn text(
+    place: &Place,
+    record: &Record,
+    state: &State,
+    (holder, left): (Option<&Holder>, &[Leftover]),
+    scene: &Scene,
+) -> String {
     let (facts, fold) = (&state.facts, &record.fold);
     let mut out = String::new();
     let mut line = |name: &str, value: String| {
@@ -138,6 +176,9 @@ fn text(place: &Place, record: &Record, state: &State, holder: Option<&Holder>, 
     };
     line("run", place.run.id().to_string());
     line("state", sentence(state, holder));
+    for process in left {
+        line("still up", format!("process {}, {}", process.pid, process.command));
+    }
     line(
         "iteration",
         format!("{} of at most {}", facts.iteration, facts.bounds.max_iterations),

@@ -79,8 +79,18 @@ fn what_outlived_governor_and_supervisor_is_ended_by_the_next_life() {
         scene.release("work-1");
     }
     let run_id = scene.run_id();
+    let named = scene.project.loopexec(&["status"]);
+    let left = named.json["state"]["left_running"].as_array().unwrap();
+    assert!(
+        left.iter()
+            .any(|process| process["command"].as_str().unwrap().contains("sleep")),
+        "{named:?}"
+    );
+    assert!(scene.sleeper.is_up(), "to name it is not to end it");
     let resumed = scene.resume(&[]);
     scene.assert_whole(&resumed, &run_id);
+    let after = scene.project.loopexec(&["status"]);
+    assert_eq!(after.json["state"]["left_running"], serde_json::json!([]), "{after:?}");
     let told = &scene.project.events_named("resumed")[0];
     assert!(told["leftovers"].as_u64().unwrap() > 0, "{told}");
 }
