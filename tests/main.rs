@@ -30,6 +30,7 @@ mod e2e {
     mod gaming;
     mod hostile;
     mod lives;
+    mod probing;
     mod process;
     mod profile;
     mod readonly;

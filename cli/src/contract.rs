@@ -13,6 +13,7 @@ use engine::event::run::Amended;
 use shell::config::{Flags, Known, Setting, flags, settings};
 
 use crate::failure::Failure;
+use crate::which::quoted;
 
 /// Settings that an amendment can change.
 const AMENDABLE: &[&str] = &[
@@ -23,6 +24,24 @@ const AMENDABLE: &[&str] = &[
     "bounds.budget_usd",
 ];
 
+/// Settings that repeated runs of the check alone obey.
+const PROBED: &[&str] = &[
+    "loop.check",
+    "loop.pipefail",
+    "loop.secrets",
+    "oracle.collector",
+    "oracle.report",
+    "oracle.failures_cmd",
+    "oracle.check_success_exit",
+    "bounds.timeout",
+    "bounds.check_timeout",
+    "bounds.idle_timeout",
+    "bounds.first_output_timeout",
+    "bounds.terminate_grace",
+    "failures.on_check_timeout",
+    "capture.output_cap",
+];
+
 /// The flags of the whole contract, as they were written.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ContractFlags(pub(crate) Flags);
@@ -30,6 +49,14 @@ pub(crate) struct ContractFlags(pub(crate) Flags);
 /// The flags of an amendment, as they were written.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LimitFlags(pub(crate) Flags);
+
+/// The flags that speak of the check, as they were written.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ProbeFlags(pub(crate) Flags);
+
+fn probed(setting: &Setting) -> bool {
+    PROBED.contains(&setting.key)
+}
 
 fn amendable(setting: &Setting) -> bool {
     AMENDABLE.contains(&setting.key)
@@ -129,6 +156,24 @@ macro_rules! flag_set {
 
 flag_set!(ContractFlags, |_| true);
 flag_set!(LimitFlags, amendable);
+flag_set!(ProbeFlags, probed);
+
+/// The flags as they could be typed again, each with a space before it.
+pub(crate) fn spelled(written: &Flags) -> String {
+    let mut line = String::new();
+    for (key, value) in &written.values {
+        let Some(setting) = settings().iter().find(|setting| setting.key == key) else {
+            continue;
+        };
+        let value = quoted(&value.to_string_lossy());
+        line.push_str(&match (setting.is_switch(), value.as_str()) {
+            (true, "''") => format!(" {}", setting.flag),
+            (true, value) => format!(" {}={value}", setting.flag),
+            (false, value) => format!(" {} {value}", setting.flag),
+        });
+    }
+    line
+}
 
 /// Names that the configuration cannot know by itself.
 pub(crate) fn known() -> (Vec<&'static str>, Vec<&'static str>) {
@@ -218,6 +263,22 @@ mod tests {
             settings().iter().filter(|setting| amendable(setting)).count(),
             AMENDABLE.len()
         );
+    }
+
+    #[test]
+    fn every_key_that_is_probed_is_a_setting() {
+        assert_eq!(
+            settings().iter().filter(|setting| probed(setting)).count(),
+            PROBED.len()
+        );
+    }
+
+    #[test]
+    fn flags_are_spelled_so_that_they_can_be_typed_again() {
+        let written = Flags::default()
+            .with("loop.check", "make test")
+            .with("loop.pipefail", "");
+        assert_eq!(spelled(&written), " --check 'make test' --pipefail");
     }
 
     #[test]

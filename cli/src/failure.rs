@@ -4,6 +4,7 @@ use engine::event::halt::HaltReason;
 use shell::config::ConfigError;
 use shell::lock::LockError;
 use shell::paths::PathError;
+use shell::probe::ProbeError;
 use shell::record::{AckError, RecordError};
 use shell::replay::ReplayError;
 use shell::session::RunError;
@@ -170,6 +171,19 @@ impl From<ReplayError> for Failure {
                 };
                 Self::of(other.reason(), cause, other.to_string())
             }
+        }
+    }
+}
+
+impl From<ProbeError> for Failure {
+    fn from(error: ProbeError) -> Self {
+        match error {
+            ProbeError::Run(error) => error.into(),
+            ProbeError::Interrupted { signal } => Self::interrupted(signal, error.to_string()),
+            ProbeError::Scratch(ref why) if why.is_about_the_source() => {
+                Self::of(error.reason(), "workdir_invalid", error.to_string())
+            }
+            ProbeError::Scratch(_) => Self::of(error.reason(), "", error.to_string()),
         }
     }
 }

@@ -51,9 +51,11 @@ pub mod guard;
 mod members;
 pub mod pattern;
 pub mod phase;
+pub mod probe;
 pub mod progress;
 mod rederive;
 pub mod report;
+pub mod stat;
 mod state;
 pub mod words;
 

@@ -29,6 +29,7 @@ const ASKED: &[&str] = &[
     "explain-halt 17",
     "explain-halt 2",
     "explain-halt human_required",
+    "probe-check --check true --runs 1 --side-effect-runs 1",
     "check",
     "ratchet a",
     "ratchet export a --patch patch",

@@ -8,6 +8,7 @@ mod explain_halt;
 mod export;
 mod init;
 mod life;
+mod probe_check;
 mod ratchet;
 mod replay;
 mod report;
@@ -85,6 +86,7 @@ commands! {
     Replay(replay) = "replay", "0, 13, 30";
     Verify(verify) = "verify", "0, 13, 30";
     ExplainHalt(explain_halt) = "explain-halt", "0, 30";
+    ProbeCheck(probe_check) = "probe-check", "0, 14, 18, 30, 40";
     Check(check) = "check", "0, 20";
     Ratchet(ratchet) = "ratchet", "0, 30";
     Ack(ack) = "ack", "0, 30";

@@ -5,6 +5,7 @@
 
 mod guards;
 pub(crate) mod junit;
+pub(crate) mod probe;
 mod progress;
 pub(crate) mod report;
 mod spark;

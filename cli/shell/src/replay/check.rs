@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use engine::event::iteration::CheckPurpose;
@@ -15,7 +14,7 @@ use crate::paths::{RunId, StateDir};
 use crate::process::{Supervisor, SupervisorOptions};
 use crate::session::{RunError, signals};
 use crate::tree::{Options, Tree};
-use crate::world::{RealWorld, inherited};
+use crate::world::{RealWorld, StopRequests, inherited};
 
 /// What the check is run with.
 #[derive(Clone, Debug)]
@@ -40,6 +39,22 @@ pub struct Checked {
 /// # Errors
 /// Whatever keeps the check from being started; a check that fails is an answer.
 pub fn check_once(copy: &Path, shelf: &Path, state: &State, with: &Surroundings) -> Result<Checked, RunError> {
+    let stop = signals::watch(copy)?;
+    check_until(copy, shelf, state, with, &stop, None)
+}
+
+/// The same while somebody else listens for signals, and for no longer than the time that is left.
+///
+/// # Errors
+/// As [`check_once`].
+pub(crate) fn check_until(
+    copy: &Path,
+    shelf: &Path,
+    state: &State,
+    with: &Surroundings,
+    stop: &StopRequests,
+    time_left_ms: Option<u64>,
+) -> Result<Checked, RunError> {
     let state_dir = StateDir::create(shelf)?;
     let run = state_dir.create_run(RunId::parse(&state.facts.opened.run_id)?)?;
     let options = SupervisorOptions {
@@ -47,15 +62,13 @@ pub fn check_once(copy: &Path, shelf: &Path, state: &State, with: &Surroundings)
         env: inherited(&with.env),
     };
     let tree = Tree::open(copy, state_dir.path(), Options::default())?;
-    let stop = signals::watch(copy)?;
-    let first = Arc::clone(&stop.first);
     let supervisor = Supervisor::start(&with.exe, options)?;
-    let mut world = RealWorld::new(state, Clock::system(), run, &with.env, supervisor, stop, tree);
+    let mut world = RealWorld::new(state, Clock::system(), run, &with.env, supervisor, stop.clone(), tree);
     let effect = Effect::Check {
         iteration: state.facts.iteration,
         attempt: 1,
         purpose: CheckPurpose::Confirmation,
-        time_left_ms: None,
+        time_left_ms,
     };
     let seen = world.perform(state, &effect);
     world.shutdown();
@@ -63,7 +76,7 @@ pub fn check_once(copy: &Path, shelf: &Path, state: &State, with: &Surroundings)
         Observation::Checked { run, reading, .. } => Ok(Checked {
             run,
             reading,
-            signal: first.load(Ordering::SeqCst),
+            signal: stop.first.load(Ordering::SeqCst),
         }),
         other => Err(RunError::Illegal {
             seq: 0,

@@ -1,12 +1,12 @@
 //! Why a verdict could not be replayed.
 
 use std::fmt;
-use std::io;
 
 use engine::event::halt::HaltReason;
 
 use crate::lock::LockError;
 use crate::record::RecordError;
+use crate::scratch::ScratchError;
 use crate::session::RunError;
 use crate::tree::TreeError;
 
@@ -23,9 +23,7 @@ pub enum ReplayError {
     },
     /// No check of this run came to an exit status.
     NothingToReplay,
-    Scratch {
-        error: io::Error,
-    },
+    Scratch(ScratchError),
     /// A signal cut the check short.
     Interrupted {
         signal: i32,
@@ -41,9 +39,7 @@ impl ReplayError {
             Self::Tree(TreeError::NotStored { .. } | TreeError::BlobMissing { .. }) => HaltReason::ObjectiveUnverified,
             Self::Record(error) => error.reason(),
             Self::Run(error) => error.reason(),
-            Self::Lock(_) | Self::Tree(_) | Self::Scratch { .. } | Self::Interrupted { .. } => {
-                HaltReason::WorkspaceInvalid
-            }
+            Self::Lock(_) | Self::Tree(_) | Self::Scratch(_) | Self::Interrupted { .. } => HaltReason::WorkspaceInvalid,
         }
     }
 }
@@ -64,11 +60,7 @@ impl fmt::Display for ReplayError {
             Self::Interrupted { signal } => {
                 write!(f, "the replay was interrupted by signal {signal}; nothing was changed")
             }
-            Self::Scratch { error } => write!(
-                f,
-                "a fresh copy could not be made in {}: {error}; set TMPDIR to a place with room",
-                std::env::temp_dir().display()
-            ),
+            Self::Scratch(error) => error.fmt(f),
         }
     }
 }
@@ -90,4 +82,5 @@ from! {
     LockError => Lock,
     TreeError => Tree,
     RunError => Run,
+    ScratchError => Scratch,
 }

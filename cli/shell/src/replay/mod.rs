@@ -17,8 +17,10 @@ use journal::VerifyOptions;
 
 use crate::lock;
 use crate::record::{Audit, Judged, Place, Record, audit};
+use crate::scratch::Scratch;
 use crate::tree::{Options, Tree, TreeId};
 
+pub(crate) use check::check_until;
 pub use check::{Checked, Surroundings, check_once};
 pub use error::ReplayError;
 
@@ -122,13 +124,7 @@ pub fn replay(place: &Place, options: &VerifyOptions, with: &Surroundings) -> Re
 fn in_fresh_copy(place: &Place, judged: &Judged, state: &State, with: &Surroundings) -> Result<Checked, ReplayError> {
     let tree = Tree::open(&place.workdir, place.state.path(), Options::default())?;
     // Away from the workdir: a copy beneath it would still find the project's own files above itself.
-    let scratch = tempfile::Builder::new()
-        .prefix("loopexec-replay-")
-        .tempdir()
-        .map_err(|error| ReplayError::Scratch { error })?;
-    let copy = scratch.path().join("tree");
-    tree.materialise(TreeId(judged.tree.0), &copy)?;
-    let shelf = scratch.path().join("shelf");
-    std::fs::create_dir(&shelf).map_err(|error| ReplayError::Scratch { error })?;
-    Ok(check_once(&copy, &shelf, state, with)?)
+    let scratch = Scratch::new("replay")?;
+    tree.materialise(TreeId(judged.tree.0), &scratch.tree())?;
+    Ok(check_once(&scratch.tree(), &scratch.shelf(), state, with)?)
 }

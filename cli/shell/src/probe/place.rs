@@ -1,0 +1,170 @@
+//! Where runs of a probe happen, one at a time: a scratch place that is made ready anew before each.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+
+use engine::event::id::{Bytes, Digest, Stamp};
+use engine::event::measurement::StopCause;
+use engine::event::policy::Policy;
+use engine::event::run::RunOpened;
+use engine::probe::Verdict;
+use engine::{State, VERSION};
+
+use super::{Plan, ProbeError};
+use crate::clock;
+use crate::replay::{Surroundings, check_until};
+use crate::scratch::{Scratch, copy_tree};
+use crate::world::StopRequests;
+
+/// Name of every run of a probe, in places that nobody sees.
+const RUN_ID: &str = "probe";
+
+/// When the probe as a whole has to be over.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Clockwork {
+    until_ms: Option<u64>,
+}
+
+impl Clockwork {
+    pub(super) fn starting(limit_ms: Option<u64>) -> Self {
+        let until_ms = limit_ms.map(|limit| clock::mono_ms().saturating_add(limit));
+        Self { until_ms }
+    }
+
+    fn left_ms(self) -> Option<u64> {
+        self.until_ms.map(|until| until.saturating_sub(clock::mono_ms()))
+    }
+
+    fn is_over(self) -> bool {
+        self.left_ms() == Some(0)
+    }
+}
+
+/// What is new for a run; the rest is as the run before left it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Renewed {
+    pub tree: bool,
+    pub surroundings: bool,
+}
+
+/// One run.
+#[derive(Debug)]
+pub(super) struct Ran {
+    pub verdict: Verdict,
+    pub exit: Option<i32>,
+    pub output: Digest,
+    pub stderr: String,
+    /// Processes that outlived it.
+    pub survivors: u32,
+}
+
+/// Why a run was not made, or came to nothing.
+#[derive(Debug)]
+pub(super) enum Ended {
+    Interrupted,
+    OutOfTime,
+}
+
+pub(super) struct Place<'a> {
+    scratch: Scratch,
+    master: PathBuf,
+    policy: &'a Policy,
+    with: Surroundings,
+    stop: &'a StopRequests,
+    clockwork: Clockwork,
+}
+
+impl<'a> Place<'a> {
+    pub(super) fn new(
+        master: &Scratch,
+        plan: &'a Plan,
+        with: &Surroundings,
+        stop: &'a StopRequests,
+        clockwork: Clockwork,
+    ) -> Result<Self, ProbeError> {
+        let scratch = Scratch::beside(&plan.workdir, "probe")?;
+        let with = Surroundings {
+            env: scratch.environment(&with.env),
+            exe: with.exe.clone(),
+        };
+        Ok(Self {
+            scratch,
+            master: master.tree(),
+            policy: &plan.policy,
+            with,
+            stop,
+            clockwork,
+        })
+    }
+
+    pub(super) fn tree(&self) -> PathBuf {
+        self.scratch.tree()
+    }
+
+    pub(super) fn home(&self) -> PathBuf {
+        self.scratch.home()
+    }
+
+    pub(super) fn tmp(&self) -> PathBuf {
+        self.scratch.tmp()
+    }
+
+    pub(super) fn was_interrupted(&self) -> bool {
+        self.stop.first.load(Ordering::SeqCst) != 0
+    }
+
+    pub(super) fn renew(&self, renewed: Renewed) -> Result<(), ProbeError> {
+        if renewed.tree {
+            self.scratch.clear_tree()?;
+            copy_tree(&self.master, &self.scratch.tree(), true, || !self.was_interrupted())?;
+        }
+        if renewed.surroundings {
+            self.scratch.renew_surroundings()?;
+        }
+        Ok(self.scratch.renew_shelf()?)
+    }
+
+    /// Makes the place ready and runs the check in it, once.
+    pub(super) fn run(&self, renewed: Renewed) -> Result<Result<Ran, Ended>, ProbeError> {
+        if self.was_interrupted() {
+            return Ok(Err(Ended::Interrupted));
+        }
+        if self.clockwork.is_over() {
+            return Ok(Err(Ended::OutOfTime));
+        }
+        self.renew(renewed)?;
+        let tree = self.scratch.tree();
+        let state = state(&tree, self.policy);
+        let left = self.clockwork.left_ms();
+        let checked = check_until(&tree, &self.scratch.shelf(), &state, &self.with, self.stop, left)?;
+        let verdict = match Verdict::of(&checked.run, &checked.reading, &state.facts) {
+            Some(verdict) => verdict,
+            None if checked.signal != 0 => return Ok(Err(Ended::Interrupted)),
+            None if checked.run.stop == StopCause::RunDeadline => return Ok(Err(Ended::OutOfTime)),
+            // Nobody else ends a command of a probe.
+            None => Verdict::of_a_lost_workdir(),
+        };
+        Ok(Ok(Ran {
+            verdict,
+            exit: checked.run.exited(),
+            output: checked.reading.output_digest,
+            stderr: String::from_utf8_lossy(&checked.run.stderr.head.0).into_owned(),
+            survivors: u32::try_from(checked.run.survivors.len()).unwrap_or(u32::MAX),
+        }))
+    }
+}
+
+/// The state of a run that has only its contract.
+fn state(workdir: &Path, policy: &Policy) -> State {
+    State::open(RunOpened {
+        at: Stamp::default(),
+        run_id: RUN_ID.into(),
+        engine: VERSION.into(),
+        workdir: Bytes(workdir.as_os_str().as_encoded_bytes().to_vec()),
+        boot_id: String::new(),
+        policy_digest: Digest::ZERO,
+        policy: policy.clone(),
+        origins: Vec::new(),
+        programs: Vec::new(),
+    })
+}

@@ -1,0 +1,204 @@
+//! The place of an experiment: a fresh copy of a tree, with a home and a temporary directory of its own.
+//!
+//! ```text
+//!   <private temporary directory>/        0700, removed at the end; after a kill, by the next one
+//!     tree/     the copy: from the store (`Tree::materialise`), or from a directory ([`copy_tree`])
+//!     home/     HOME, and the XDG directories below it
+//!     tmp/      TMPDIR
+//!     shelf/    what the governor keeps of the runs in it
+//! ```
+//!
+//! The user's tree is never the place of an experiment: nothing here writes to the tree that is copied, and a link in
+//! a copy that would lead back into it leads to the same place in the copy.
+
+mod copy;
+mod error;
+mod stale;
+mod surroundings;
+mod traces;
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+pub use copy::{Copied, copy_tree};
+pub use error::ScratchError;
+pub use traces::Traces;
+
+/// How the name of every place begins. Whoever normalises output knows it for a name that is made up.
+const PREFIX: &str = "tmp-loopexec-";
+
+/// One place. Dropping it removes it with all that is in it.
+#[derive(Debug)]
+pub struct Scratch {
+    dir: Option<TempDir>,
+    root: PathBuf,
+    _owned: File,
+}
+
+impl Scratch {
+    /// An empty place in the directory for temporary files. What killed programs left there is removed.
+    ///
+    /// # Errors
+    /// When no directory can be made there.
+    pub fn new(purpose: &str) -> Result<Self, ScratchError> {
+        let base = std::env::temp_dir();
+        stale::sweep(&base);
+        let private = fs::Permissions::from_mode(0o700);
+        let name = format!("{PREFIX}{purpose}-");
+        let made = tempfile::Builder::new().prefix(&name).permissions(private).tempdir();
+        let dir = made.map_err(|error| ScratchError::new("make a fresh copy in", &base, error))?;
+        let failed = |error| ScratchError::new("take", dir.path(), error);
+        let root = dir.path().canonicalize().map_err(failed)?;
+        let owned = stale::own(&root).map_err(failed)?;
+        let scratch = Self {
+            dir: Some(dir),
+            root,
+            _owned: owned,
+        };
+        for part in [scratch.home(), scratch.tmp(), scratch.shelf()] {
+            renew(&part)?;
+        }
+        Ok(scratch)
+    }
+
+    /// The same for experiments on `workdir`, which must lie elsewhere.
+    ///
+    /// # Errors
+    /// As [`Scratch::new`], or when the directory for temporary files lies in the workdir.
+    pub fn beside(workdir: &Path, purpose: &str) -> Result<Self, ScratchError> {
+        let base = std::env::temp_dir();
+        // Before anything is made: not even for a moment may something appear in the user's tree.
+        if base.canonicalize().is_ok_and(|base| base.starts_with(workdir)) {
+            return Err(ScratchError::inside(&base));
+        }
+        Self::new(purpose)
+    }
+
+    /// The copy; not there until something makes it.
+    pub fn tree(&self) -> PathBuf {
+        self.root.join("tree")
+    }
+
+    pub fn home(&self) -> PathBuf {
+        self.root.join("home")
+    }
+
+    pub fn tmp(&self) -> PathBuf {
+        self.root.join("tmp")
+    }
+
+    pub fn shelf(&self) -> PathBuf {
+        self.root.join("shelf")
+    }
+
+    /// Takes away the copy.
+    ///
+    /// # Errors
+    /// When some of it cannot be removed.
+    pub fn clear_tree(&self) -> Result<(), ScratchError> {
+        remove(&self.tree())
+    }
+
+    /// Empties the home and the temporary directory.
+    ///
+    /// # Errors
+    /// When some of it cannot be removed or made.
+    pub fn renew_surroundings(&self) -> Result<(), ScratchError> {
+        renew(&self.home())?;
+        renew(&self.tmp())
+    }
+
+    /// Empties the shelf.
+    ///
+    /// # Errors
+    /// As [`Scratch::renew_surroundings`].
+    pub fn renew_shelf(&self) -> Result<(), ScratchError> {
+        renew(&self.shelf())
+    }
+
+    /// The environment with home, caches and temporary directory of this place.
+    pub fn environment(&self, env: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
+        surroundings::private(env, &self.home(), &self.tmp())
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = remove(&self.root);
+        // What is left of it, if anything.
+        drop(self.dir.take());
+    }
+}
+
+/// An empty private directory in place of whatever is there.
+fn renew(dir: &Path) -> Result<(), ScratchError> {
+    remove(dir)?;
+    let made = fs::create_dir(dir).and_then(|()| fs::set_permissions(dir, fs::Permissions::from_mode(0o700)));
+    made.map_err(|error| ScratchError::new("make", dir, error))
+}
+
+/// Removes a directory with all that is in it, whatever a command did to the modes of what is in it.
+fn remove(dir: &Path) -> Result<(), ScratchError> {
+    let gone = |error: &std::io::Error| error.kind() == std::io::ErrorKind::NotFound;
+    match fs::remove_dir_all(dir) {
+        Ok(()) => return Ok(()),
+        Err(error) if gone(&error) => return Ok(()),
+        Err(_) => open_up(dir),
+    }
+    match fs::remove_dir_all(dir) {
+        Err(error) if !gone(&error) => Err(ScratchError::new("remove", dir, error)),
+        _ => Ok(()),
+    }
+}
+
+/// Gives back to their owner every directory below this one. Links are not followed.
+fn open_up(dir: &Path) {
+    let mut open = vec![dir.to_path_buf()];
+    while let Some(dir) = open.pop() {
+        let _refused = fs::set_permissions(&dir, fs::Permissions::from_mode(0o700));
+        for entry in fs::read_dir(&dir).into_iter().flatten().flatten() {
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                open.push(entry.path());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_private_and_gone_when_it_is_dropped_whatever_was_done_to_it() {
+        let scratch = Scratch::new("test").unwrap();
+        let root = scratch.root.clone();
+        assert_eq!(fs::metadata(&root).unwrap().permissions().mode() & 0o777, 0o700);
+        let deep = scratch.home().join("a/b");
+        fs::create_dir_all(&deep).unwrap();
+        fs::write(deep.join("file"), "x").unwrap();
+        for dir in [deep, scratch.home().join("a")] {
+            fs::set_permissions(dir, fs::Permissions::from_mode(0o000)).unwrap();
+        }
+        drop(scratch);
+        assert!(!root.exists());
+    }
+
+    #[test]
+    fn surroundings_are_empty_again_and_the_copy_stays() {
+        let scratch = Scratch::new("test").unwrap();
+        fs::create_dir(scratch.tree()).unwrap();
+        fs::write(scratch.home().join("left"), "x").unwrap();
+        fs::write(scratch.tmp().join("left"), "x").unwrap();
+        scratch.renew_surroundings().unwrap();
+        assert_eq!(fs::read_dir(scratch.home()).unwrap().count(), 0);
+        assert_eq!(fs::read_dir(scratch.tmp()).unwrap().count(), 0);
+        assert!(scratch.tree().exists());
+        scratch.clear_tree().unwrap();
+        assert!(!scratch.tree().exists());
+        scratch.clear_tree().unwrap();
+    }
+}
