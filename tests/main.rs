@@ -27,6 +27,7 @@ mod e2e {
     mod clocks;
     mod cost;
     mod deciding;
+    mod faults;
     mod gaming;
     mod hostile;
     mod lives;

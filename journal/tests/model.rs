@@ -1,4 +1,4 @@
-//! The journal against a plain `Vec`, and its parsers against bytes that nobody wrote.
+//! The journal against a plain `Vec`, and its parsers against bytes that nobody wrote: `JOURNAL_MODEL_CASES` of each.
 #![allow(clippy::unwrap_used)]
 
 #[path = "support/mod.rs"]
@@ -12,7 +12,7 @@ use journal::{
     receipt, segment, verify,
 };
 use proptest::prelude::*;
-use support::{SMALL, contents, event, large};
+use support::{SMALL, asked, contents, event, large};
 
 #[derive(Clone, Debug)]
 enum Act {
@@ -69,7 +69,7 @@ fn tear(store: &MemoryStore, writer: Writer, sectors: u8) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(120))]
+    #![proptest_config(ProptestConfig::with_cases(asked("JOURNAL_MODEL_CASES", 300) as u32))]
     #[test]
     fn a_journal_is_the_list_of_what_was_committed(acts in acts()) {
         let store = MemoryStore::default();

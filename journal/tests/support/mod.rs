@@ -1,5 +1,5 @@
-//! What the tests of the journal share: events, stores, one small layout.
-#![allow(dead_code, unreachable_pub, clippy::unwrap_used)]
+//! What the tests of the journal share: events, stores, one small layout, how much is asked of them.
+#![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::print_stdout)]
 
 use std::sync::Arc;
 
@@ -15,6 +15,19 @@ pub const SMALL: Layout = Layout {
     max_bytes: 32 << 10,
     background: false,
 };
+
+/// How many of something a test goes through: what the variable says, or as usual. `tests/prove` asks for more.
+pub fn asked(variable: &str, usual: usize) -> usize {
+    match std::env::var(variable) {
+        Ok(text) => text.parse().unwrap(),
+        Err(_) => usual,
+    }
+}
+
+/// Says what a test went through; `tests/prove` collects these lines.
+pub fn figure(text: &str) {
+    println!("figure: {text}");
+}
 
 /// The event number `i` of any test; sizes differ.
 pub fn event(i: u64) -> Event {
