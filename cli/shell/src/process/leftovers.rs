@@ -135,7 +135,8 @@ impl Marker {
         let _absent = fs::remove_file(runtime_dir.join(FILE));
     }
 
-    /// `None` when there is no word, or it is from before the machine was last started.
+    /// `None` when there is no word, or it is from before the machine was last started. It is put in place whole, so
+    /// one without content is left only where the power was lost before it was on the disk.
     fn read(runtime_dir: &Path) -> Result<Option<Self>, ProcessError> {
         let path: PathBuf = runtime_dir.join(FILE);
         let failed = |message: String| ProcessError::Marker {
@@ -147,6 +148,9 @@ impl Marker {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(failed(error.to_string())),
         };
+        if text.iter().all(|byte| *byte == 0) {
+            return Ok(None);
+        }
         let marker: Self = serde_json::from_slice(&text).map_err(|error| failed(error.to_string()))?;
         let boot_id = boot_id().map_err(|error| failed(error.to_string()))?;
         Ok(Some(marker).filter(|marker| marker.boot_id == boot_id))
@@ -236,6 +240,16 @@ mod tests {
         let room = tempfile::tempdir().unwrap();
         fs::write(room.path().join(FILE), "{").unwrap();
         assert!(find(room.path()).unwrap_err().to_string().contains(FILE));
+    }
+
+    #[test]
+    fn a_marker_that_a_power_cut_left_without_content_names_nobody() {
+        let room = tempfile::tempdir().unwrap();
+        for lost in [&[][..], &[0; 64]] {
+            fs::write(room.path().join(FILE), lost).unwrap();
+            assert_eq!(find(room.path()).unwrap(), []);
+            assert_eq!(end(room.path(), Duration::ZERO).unwrap(), Ended::default());
+        }
     }
 
     #[test]
