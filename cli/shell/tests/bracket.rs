@@ -76,7 +76,7 @@ struct Watchful {
 }
 
 impl World for Watchful {
-    fn perform(&mut self, _: &State, effect: &Effect, _: &mut dyn FnMut()) -> Observation {
+    fn perform(&mut self, _: &State, effect: &Effect) -> Observation {
         let at = Stamp::default();
         let (name, seen) = match effect {
             Effect::ObserveTree { .. } => (
