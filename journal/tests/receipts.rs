@@ -100,6 +100,14 @@ fn a_receipt_whose_lines_do_not_follow_each_other_is_refused_without_the_journal
         .replace(&line.payload.hex(), &link.payload.hex())
         .replace(&line.leaf.hex(), &link.leaf(&Digest::ZERO).hex());
     refused(forged, 1);
+    // Another event with its own digest, and a leaf, each in a line that is otherwise as it was written.
+    let other = receipt::Line::parse(lines[1]).unwrap();
+    let exchanged =
+        text.replacen(line.event.get(), other.event.get(), 1)
+            .replacen(&line.payload.hex(), &other.payload.hex(), 1);
+    refused(exchanged, 1);
+    let fifth = receipt::Line::parse(lines[4]).unwrap();
+    refused(text.replacen(&fifth.leaf.hex(), &Digest([5; 32]).hex(), 1), 5);
 }
 
 #[test]

@@ -1,11 +1,16 @@
-//! The bracket never hands an event to the record that the machine refuses (SPEC 3.1.2).
+//! The bracket never hands an event to the record that the machine refuses (SPEC 3.1.2), and lets no effect happen
+//! before its beginning is durable (SPEC 3.1.3).
 
 // A helper that fails fails its test.
 #![allow(clippy::unwrap_used)]
 
+use std::cell::Cell;
+use std::rc::Rc;
+
 use engine::event::Event;
 use engine::event::id::{Digest, Stamp};
 use engine::event::iteration::{Checkpointed, ContextBuilt};
+use engine::event::measurement::{GitSeen, GitState, TreeSeen};
 use engine::event::policy::{Command, Policy};
 use engine::event::run::{RunOpened, Suspended};
 use engine::{Effect, Observation, State};
@@ -17,6 +22,8 @@ struct Kept {
     appended: Vec<Event>,
     durable: usize,
     full: bool,
+    /// How much is not durable, for a world that looks.
+    waiting: Rc<Cell<usize>>,
 }
 
 impl Record for Kept {
@@ -27,11 +34,13 @@ impl Record for Kept {
             return Err("no room");
         }
         self.appended.push(event.clone());
+        self.waiting.set(self.waiting.get() + 1);
         Ok(())
     }
 
     fn sync(&mut self, _: &State) -> Result<(), Self::Error> {
         self.durable = self.appended.len();
+        self.waiting.set(0);
         Ok(())
     }
 
@@ -55,6 +64,71 @@ impl World for Confused {
 
     fn stop_asked(&mut self) -> Option<i32> {
         None
+    }
+}
+
+/// Has an empty workdir, knows what it has been asked, and how much was not durable then.
+#[derive(Default)]
+struct Watchful {
+    asked: Vec<(&'static str, usize)>,
+    waiting: Rc<Cell<usize>>,
+    signal: Option<i32>,
+}
+
+impl World for Watchful {
+    fn perform(&mut self, _: &State, effect: &Effect) -> Observation {
+        let at = Stamp::default();
+        let (name, seen) = match effect {
+            Effect::ObserveTree { .. } => (
+                "walk",
+                Observation::Tree {
+                    at,
+                    seen: empty_workdir(),
+                },
+            ),
+            Effect::Check { .. } => ("check", Observation::Waited { at }),
+            _ => ("other", Observation::Waited { at }),
+        };
+        self.asked.push((name, self.waiting.get()));
+        seen
+    }
+
+    fn stamp(&mut self) -> Stamp {
+        Stamp::default()
+    }
+
+    fn stop_asked(&mut self) -> Option<i32> {
+        self.signal
+    }
+}
+
+fn empty_workdir() -> TreeSeen {
+    let git = GitSeen {
+        state: GitState::None,
+        note: String::new(),
+        head: None,
+        branch: None,
+        refs: Vec::new(),
+        meta: Vec::new(),
+        listed: GitState::None,
+        listed_note: String::new(),
+        index_locked: false,
+    };
+    TreeSeen {
+        tree: Digest::ZERO,
+        files: 0,
+        bytes: 0,
+        changes_total: 0,
+        changes: Vec::new(),
+        surface: Vec::new(),
+        surface_more: 0,
+        surface_files: 0,
+        surface_digest: Digest::ZERO,
+        unstable: Vec::new(),
+        unstored: Vec::new(),
+        unreadable: Vec::new(),
+        git,
+        cost_us: 0,
     }
 }
 
@@ -142,4 +216,36 @@ fn an_answer_that_does_not_fit_ends_the_run_in_a_lawful_record() {
     assert_eq!((world.asked, record.durable), (1, record.appended.len()));
     let whole = std::iter::once(Event::from((*opened().facts.opened).clone())).chain(record.appended);
     assert!(State::fold(&whole.collect::<Vec<_>>()).is_ok());
+}
+
+#[test]
+fn the_beginning_of_a_check_is_durable_before_the_check() {
+    let mut record = Kept::default();
+    let mut world = Watchful {
+        waiting: record.waiting.clone(),
+        ..Watchful::default()
+    };
+    drive(opened(), &mut world, &mut record).unwrap();
+    assert_eq!(world.asked, [("walk", 0), ("check", 0)]);
+    assert!(record.appended.iter().any(|event| event.name() == "check_began"));
+}
+
+#[test]
+fn a_signal_suspends_the_run_before_anything_else_is_done() {
+    let mut record = Kept::default();
+    let mut world = Watchful {
+        signal: Some(15),
+        ..Watchful::default()
+    };
+    let state = drive(opened(), &mut world, &mut record).unwrap();
+    assert!(
+        state.facts.suspended.is_some() && world.asked.is_empty(),
+        "{:?}",
+        world.asked
+    );
+    assert!(matches!(
+        &record.appended[..],
+        [Event::Suspended(Suspended { code: 15, .. })]
+    ));
+    assert_eq!(record.durable, 1);
 }

@@ -203,6 +203,18 @@ fn a_check_timeout_can_count_as_red_and_regresses_everything() {
     );
 }
 
+/// No member was ever named, so nothing but the lack of an exit status speaks against it.
+#[test]
+fn a_check_that_never_ends_in_time_is_never_green() {
+    let bend = |p: &mut Policy| {
+        p.failures.on_check_timeout = OnCheckTimeout::Red;
+        p.bounds.max_iterations = 2;
+    };
+    let script = Script::edits(&[Edit::Fix(2)]).looks(&[Look::Stop(StopCause::Deadline); 20]);
+    let run = run(policy(bend), project(3), script);
+    ends(&run, R::MaxIterationsReached, "unmeasured", "2 iterations");
+}
+
 #[test]
 fn an_agent_that_asks_for_a_person_halts_with_its_words_quoted() {
     let run = run(policy(|_| {}), project(3), turns(&[Turn::ends(End::Ask)]));
