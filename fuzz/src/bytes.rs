@@ -244,6 +244,11 @@ pub fn recover(data: &[u8]) -> String {
     let (events, end) = read(&store);
     assert!(original.events.starts_with(&events), "read what was never written");
     let found = Journal::inspect_in(Arc::new(store.clone()), None);
+    if let Ok(Recovery::TornTail { segment, offset, .. }) = found {
+        let file = &before[&format!("{segment:08}.seg")];
+        let tail = usize::try_from(offset).map_or(&[][..], |offset| &file[offset..]);
+        assert!(!calls_durable(tail, events.len()), "torn, yet known to be durable");
+    }
     let remembered = Journal::inspect_in(Arc::new(store.clone()), Some(original.head));
     if let Ok(Recovery::Clean | Recovery::TornTail { .. }) = remembered {
         assert_eq!(end, None, "a known head is there");
@@ -273,6 +278,12 @@ pub fn recover(data: &[u8]) -> String {
         Err(_) => "failed".to_owned(),
     };
     format!("{found}-{judged}")
+}
+
+/// Whether a batch behind the first block says that more than so many events were durable before it.
+fn calls_durable(tail: &[u8], events: usize) -> bool {
+    let mut later = tail.chunks(BLOCK).skip(1).filter_map(batch::Header::parse);
+    later.any(|header| header.durable_events > events as u64)
 }
 
 /// A writer that takes the journal over refuses it, or goes on right behind what is read.

@@ -31,6 +31,8 @@ pub(crate) struct Life {
     dead: bool,
     broken: Option<String>,
     effects: u64,
+    /// A signal was there when the driver looked last.
+    signalled: bool,
     pub(crate) has_worked: bool,
     /// A walk of this turn could not read the repository.
     blind: bool,
@@ -64,6 +66,7 @@ impl Life {
             dead: false,
             broken: None,
             effects: 0,
+            signalled: false,
             has_worked: false,
             blind: false,
             calm_after,
@@ -121,7 +124,12 @@ impl Life {
     }
 
     fn append(&mut self, event: &Event) -> Result<(), Died> {
+        let signalled = std::mem::take(&mut self.signalled);
         if self.dies() {
+            return Err(Died);
+        }
+        if signalled && !matches!(event, Event::Suspended(_)) {
+            self.breaks(format!("a signal is answered by {}", event.name()));
             return Err(Died);
         }
         if let Err(what) = self.witness(event) {
@@ -194,8 +202,11 @@ impl driver::World for Hands<'_> {
     }
 
     fn stop_asked(&mut self) -> Option<i32> {
-        let fate = &mut self.0.borrow_mut().fate;
-        fate.stops().then(|| fate.dice.pick(&[1, 2, 15])).flatten()
+        let life = &mut *self.0.borrow_mut();
+        let fate = &mut life.fate;
+        let signal = fate.stops().then(|| fate.dice.pick(&[1, 2, 15])).flatten();
+        life.signalled = signal.is_some();
+        signal
     }
 }
 
