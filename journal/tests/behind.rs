@@ -10,6 +10,7 @@ use std::fs;
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use engine::event::id::Digest;
 use journal::store::{CrashPlan, Fault, Hold, Op};
@@ -89,6 +90,11 @@ fn batches(disk: &FaultyStore) -> usize {
     disk.ops().iter().filter(|op| written(op)).count()
 }
 
+/// Waits for the next sync, and not for ever for one that never comes.
+fn comes(begun: &Receiver<()>) {
+    begun.recv_timeout(Duration::from_secs(60)).unwrap();
+}
+
 fn put(writer: &mut Writer, i: u64) -> journal::Result<Durable> {
     writer.append(&event(i))?;
     writer.commit_behind()
@@ -102,7 +108,7 @@ fn the_next_batch_is_gathered_during_a_sync_and_written_after_it() {
     writer.attach_receipt(ReceiptWriter::create(&path).unwrap());
     let nothing = writer.head();
     assert_eq!(put(&mut writer, 0).unwrap().seq, None);
-    begun.recv().unwrap();
+    comes(&begun);
     let root = writer.root();
     assert_eq!(put(&mut writer, 1).unwrap().seq, None);
     writer.append(&event(2)).unwrap();
@@ -112,7 +118,7 @@ fn the_next_batch_is_gathered_during_a_sync_and_written_after_it() {
     assert_eq!(fs::read_to_string(&path).unwrap(), "");
 
     outcome.send(Ok(())).unwrap();
-    begun.recv().unwrap();
+    comes(&begun);
     let seen = writer.commit_behind().unwrap();
     assert_eq!((seen.seq, seen.head), (Some(0), writer.head().leaf));
     assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 1);
@@ -130,8 +136,8 @@ fn after_a_sync_that_failed_nothing_is_written_and_nothing_acknowledged() {
     put(&mut writer, 0).unwrap();
     let first = writer.commit().unwrap();
     put(&mut writer, 1).unwrap();
-    begun.recv().unwrap();
-    begun.recv().unwrap();
+    comes(&begun);
+    comes(&begun);
     put(&mut writer, 2).unwrap();
     writer.append(&event(3)).unwrap();
     outcome.send(Err(io::Error::from_raw_os_error(5))).unwrap();

@@ -44,7 +44,7 @@ fn steps(project: &Project, iterations: u32) -> Option<Vec<Step>> {
         .status()
         .is_ok_and(|s| s.success())
     {
-        eprintln!("SKIPPED: strace cannot trace here");
+        eprintln!("skipped: strace cannot trace here");
         return None;
     }
     let most = iterations.to_string();

@@ -96,7 +96,7 @@ fn an_iteration_waits_for_the_disk_at_most_three_times() {
     let mut probe = Command::new("strace");
     probe.args(["-o", "/dev/null", "true"]).stderr(Stdio::null());
     if !probe.status().is_ok_and(|status| status.success()) {
-        eprintln!("SKIPPED: strace cannot be started, or may not trace");
+        eprintln!("skipped: strace cannot be started, or may not trace");
         return;
     }
     // Of the difference, neither the start nor the halt is a part.

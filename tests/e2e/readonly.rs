@@ -37,7 +37,7 @@ fn namespace(project: &Project) -> Option<&'static [&'static str]> {
     };
     let found = NAMESPACES.iter().find(works).copied();
     if found.is_none() {
-        eprintln!("SKIPPED: nothing can be mounted read-only here");
+        eprintln!("skipped: nothing can be mounted read-only here");
     }
     found
 }

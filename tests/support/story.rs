@@ -249,7 +249,7 @@ pub(crate) fn python_with_pytest() -> Option<String> {
     if answer.is_ok_and(|output| output.status.success()) {
         return Some(named);
     }
-    eprintln!("SKIPPED: {named} has no pytest; name one that has it in LOOPEXEC_TEST_PYTHON");
+    eprintln!("skipped: {named} has no pytest; name one that has it in LOOPEXEC_TEST_PYTHON");
     None
 }
 
@@ -260,7 +260,7 @@ pub(crate) fn available(program: &str) -> bool {
         .output()
         .is_ok_and(|output| output.status.success());
     if !found {
-        eprintln!("SKIPPED: {program} cannot be started");
+        eprintln!("skipped: {program} cannot be started");
     }
     found
 }
