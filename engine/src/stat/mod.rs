@@ -7,7 +7,7 @@
 //!   a rate to be shown            ──> runs       how many runs that takes
 //! ```
 //!
-//! No float: every number is an integer or a [`real::Real`], whose operations say to which side they round. A lower
+//! No float: every number is an integer or a `Real`, whose operations say to which side they round. A lower
 //! bound is rounded down at every step and never claims more than the runs showed.
 
 mod bound;
