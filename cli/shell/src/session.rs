@@ -6,6 +6,7 @@
 //! ```
 
 mod anchor;
+mod beside;
 mod error;
 mod ledger;
 mod named;
@@ -269,6 +270,7 @@ fn opened(start: &Start, run: &RunDir, at: Stamp) -> Result<RunOpened, RunError>
     let mut policy = start.contract.policy.clone();
     let mut origins = start.contract.origins.clone();
     named::protect(&start.workdir, &mut policy, &mut origins);
+    beside::protect(&start.workdir, &mut policy, &mut origins);
     let canonical = serde_json::to_vec(&policy).map_err(|error| RunError::Io {
         doing: "write the contract of",
         path: run.path().to_path_buf(),

@@ -128,7 +128,9 @@ wire! {
         pub blocked: Vec<String>,
         /// Further patterns of the test-determining surface, beside the built-in ones.
         pub protected: Vec<String>,
-        /// Patterns exempted from both lists.
+        /// Patterns of directories that hold tests and what belongs to them, helpers and data included.
+        pub test_directories: Vec<String>,
+        /// Patterns exempted from all these lists.
         pub allowed: Vec<String>,
         pub commits_allowed: bool,
         /// Guards switched off by name; the receipt says so.
@@ -310,6 +312,7 @@ impl Default for GuardPolicy {
             surface: Surface::Frozen,
             blocked: BLOCKED_DEFAULT.iter().map(|p| String::from(*p)).collect(),
             protected: Vec::new(),
+            test_directories: Vec::new(),
             allowed: Vec::new(),
             commits_allowed: true,
             off: Vec::new(),

@@ -34,6 +34,7 @@ use crate::tree::Tree;
 
 pub use check::Oracle;
 pub use command::inherited;
+pub(crate) use detection::detection;
 pub use execute::resolve_programs;
 use own::OwnFiles;
 pub use secrets::too_short;
