@@ -175,3 +175,9 @@ fn agents_on_a_project_of_shell_and_make_end_as_they_deserve() {
         all_end_as_they_say("make", "");
     }
 }
+
+#[test]
+fn agents_on_a_project_whose_tests_have_names_of_its_own_end_as_they_deserve() {
+    let Some(python) = python_with_pytest() else { return };
+    all_end_as_they_say("names", &python);
+}

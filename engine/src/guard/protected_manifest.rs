@@ -56,7 +56,16 @@ fn stands_alone(evidence: &Evidence<'_>, change: &SurfaceChange) -> bool {
 pub(crate) fn may_change(policy: &GuardPolicy, change: &SurfaceChange) -> bool {
     let sources = surface::TEST_DIRECTORIES.iter().chain(TEST_SOURCES).copied();
     let tests = policy.test_directories.iter().map(String::as_str).chain(sources);
-    policy.surface == Surface::Extend && pattern::first(tests, &change.path.0).is_some()
+    let test = change.pattern == surface::COLLECTED || pattern::first(tests, &change.path.0).is_some();
+    policy.surface == Surface::Extend && test
+}
+
+/// Why the path is protected, in words.
+fn why(change: &SurfaceChange) -> String {
+    if change.pattern == surface::COLLECTED {
+        return "tests were collected from it at t0".into();
+    }
+    format!("{} is protected", change.pattern)
 }
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
@@ -66,7 +75,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         .partition(|c| may_change(&evidence.policy.guards, c));
     let violations: Vec<_> = rest
         .iter()
-        .map(|c| GUARD.violation(c.path.text(), format!("{} ({} is protected)", c.told(), c.pattern)))
+        .map(|c| GUARD.violation(c.path.text(), format!("{} ({})", c.told(), why(c))))
         .collect();
     let more = evidence.after_exec.map_or(0, |seen| seen.surface_more);
     if more > 0 && violations.is_empty() {

@@ -143,6 +143,15 @@ pub fn classify(policy: &GuardPolicy, path: &[u8]) -> Option<(SurfaceClass, Stri
     pattern::first(watched.chain(tests), path).map(|found| (SurfaceClass::Protected, found.into()))
 }
 
+/// Stands for the pattern of a file in which tests were collected at t0, whatever its name.
+pub const COLLECTED: &str = "holds collected tests";
+
+/// The class of a file in which tests were collected at t0.
+pub fn classify_collected(policy: &GuardPolicy, path: &[u8]) -> Option<(SurfaceClass, String)> {
+    let exempt = pattern::first(policy.allowed.iter().map(String::as_str), path).is_some();
+    classify(policy, path).or_else(|| (!exempt).then(|| (SurfaceClass::Protected, COLLECTED.into())))
+}
+
 /// Every pattern that can match, for a world that wants to walk only what can be watched.
 pub fn patterns(policy: &GuardPolicy) -> impl Iterator<Item = &str> {
     let lists = [&policy.blocked, &policy.protected, &policy.test_directories];
@@ -197,6 +206,18 @@ mod tests {
         assert_eq!(class(&policy, "checks/helpers.py"), Some(SurfaceClass::Protected));
         assert_eq!(class(&policy, "checks/data/a.json"), Some(SurfaceClass::Protected));
         assert_eq!(class(&policy, "shop/checks/a.py"), None);
+    }
+
+    #[test]
+    fn a_file_in_which_tests_were_collected_is_protected_unless_it_is_exempt() {
+        let policy = GuardPolicy {
+            allowed: ["demo_checks.py".into()].into(),
+            ..GuardPolicy::default()
+        };
+        let class = |path: &str| classify_collected(&policy, path.as_bytes()).map(|(class, _)| class);
+        assert_eq!(class("price_checks.py"), Some(SurfaceClass::Protected));
+        assert_eq!(class("tests/price_checks.py"), Some(SurfaceClass::Blocked));
+        assert_eq!(class("demo_checks.py"), None);
     }
 
     #[test]

@@ -30,6 +30,7 @@ mod node_spec;
 mod pytest;
 mod pytest_record;
 mod rspec;
+pub mod suite;
 mod tap;
 mod unittest;
 mod vitest;
