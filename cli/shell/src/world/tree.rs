@@ -11,7 +11,7 @@ use super::RealWorld;
 use super::listed::Listed;
 use super::surface::Base;
 use super::venv;
-use crate::oracle::collect::suite;
+use crate::oracle::suite;
 use crate::tree::{self, GitFacts, TreeError, TreeId, Unavailable};
 
 /// Changed paths that are named; the rest is counted.

@@ -30,7 +30,6 @@ mod node_spec;
 mod pytest;
 mod pytest_record;
 mod rspec;
-pub mod suite;
 mod tap;
 mod unittest;
 mod vitest;
