@@ -30,6 +30,7 @@ mod e2e {
     mod deciding;
     mod faults;
     mod gaming;
+    mod hermetic;
     mod hostile;
     mod lives;
     mod probing;

@@ -151,6 +151,8 @@ wire! {
         pub collector: String,
         /// A report file that the check writes, relative to the workdir.
         pub report: Option<Bytes>,
+        /// Names of variables that a check gets as the user has them (SPEC 6.7.1).
+        pub pass_env: Vec<String>,
         /// Prints one failing identity a line from the captured artefact.
         pub failures_cmd: Option<Command>,
         /// Prints one identity of the test-determining surface a line.
@@ -330,6 +332,7 @@ impl Default for Oracle {
             success_exit: 0,
             collector: "auto".into(),
             report: None,
+            pass_env: Vec::new(),
             failures_cmd: None,
             integrity_cmd: None,
             baseline: true,
