@@ -10,7 +10,7 @@ use crate::oracle::collect::Detection;
 /// How much of a file is looked at to recognise a runner.
 const LOOK_BYTES: u64 = 64 << 10;
 
-pub(super) fn detection(workdir: &Path, check: &Command) -> Detection {
+pub(crate) fn detection(workdir: &Path, check: &Command) -> Detection {
     let text = |name: &str| {
         let bytes = foreign::read_start(&workdir.join(name), LOOK_BYTES).ok()?;
         Some(String::from_utf8_lossy(&bytes).into_owned())

@@ -34,6 +34,7 @@ use crate::tree::Tree;
 
 pub use check::Oracle;
 pub use command::inherited;
+pub(crate) use detection::detection;
 pub use execute::resolve_programs;
 use own::OwnFiles;
 pub use secrets::too_short;
@@ -60,6 +61,8 @@ pub struct RealWorld {
     pub(crate) secrets: Vec<Vec<u8>>,
     pub(crate) supervisor: Supervisor,
     pub(crate) stop: StopRequests,
+    /// What stands around the command of a check: nothing in a run.
+    pub(crate) around: Vec<OsString>,
     pub(crate) tree: Tree,
     pub(crate) oracle: Oracle,
     pub(crate) surfaces: Surfaces,
@@ -96,6 +99,7 @@ impl RealWorld {
             run,
             supervisor,
             stop,
+            around: Vec::new(),
             tree,
         }
     }
