@@ -167,6 +167,10 @@ fn of_checks_that_mind_one_thing_each_that_one_is_named_and_no_other() {
         let fared = states(object);
         let cells = NAMES.map(|name| format!("{:<11}", fared[name].replace("holds", ".")));
         println!("{minded:<12} {}", cells.join(" "));
+    }
+    for (minded, row) in wanted.iter().zip(&rows) {
+        let Some((code, object)) = row else { continue };
+        let fared = states(object);
         for name in NAMES {
             let without_runner = name == "order" && !["nothing", "order", "seed"].contains(minded);
             let expected = match name {
