@@ -25,10 +25,12 @@ mod e2e {
     mod cli_replay;
     mod cli_run;
     mod clocks;
+    mod corpus;
     mod cost;
     mod deciding;
     mod faults;
     mod gaming;
+    mod hermetic;
     mod hostile;
     mod lives;
     mod probing;

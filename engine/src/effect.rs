@@ -4,6 +4,7 @@
 //! that the world could notice get a *Began* fact that is durable before they happen; a read-only one
 //! does not. An [`Observation`] is an answer with its own time; failure to run is an answer too.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -14,10 +15,6 @@ use crate::event::measurement::{Captured, CommandRun, MemberStatus, ReportState,
 
 /// The next thing to do: a pure function of the state, never stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "answered and dropped once a step; boxing would buy nothing"
-)]
 pub enum Next {
     /// Ask the world.
     Perform(Effect),
@@ -31,7 +28,6 @@ pub enum Next {
 
 /// Something asked of the world.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(clippy::large_enum_variant, reason = "one effect exists at a time")]
 pub enum Effect {
     /// Walk the workdir and keep what is new in the store. Read-only for the user's tree. Without a
     /// `base` this walk defines t0 of the watched surface and of the repository.
@@ -41,7 +37,7 @@ pub enum Effect {
         base: Option<Digest>,
     },
     /// Write the agent's slice and request into the state directory.
-    BuildContext(ContextRequest),
+    BuildContext(Box<ContextRequest>),
     /// Run the work command to its end and end what it left behind. Durable before: `ExecuteBegan`.
     Execute {
         iteration: u32,

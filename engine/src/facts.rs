@@ -2,6 +2,7 @@
 
 use alloc::rc::Rc;
 use alloc::string::{String, ToString};
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use crate::event::halt::HaltReason;
@@ -83,7 +84,7 @@ pub struct People {
 /// Everything that outlives a phase.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Facts {
-    pub opened: Rc<RunOpened>,
+    pub opened: Arc<RunOpened>,
     /// The limits in force: the contract's, as amended.
     pub bounds: Bounds,
     /// The iteration that is under way or was the last; 0 is the baseline.
@@ -110,7 +111,7 @@ pub struct Facts {
     /// Identities that the integrity command listed in accepted turns: it only grows.
     pub integrity: IdSet,
     pub accepted: Option<Rc<Accepted>>,
-    pub last_check: Option<Rc<CheckEnded>>,
+    pub last_check: Option<Arc<CheckEnded>>,
     /// What the next attempt is told about the last one.
     pub told: String,
     pub history: History,
@@ -119,8 +120,8 @@ pub struct Facts {
     pub determinism: Determinism,
     pub spend: Spend,
     pub people: People,
-    pub suspended: Option<Suspended>,
-    pub halted: Option<Halted>,
+    pub suspended: Option<Arc<Suspended>>,
+    pub halted: Option<Arc<Halted>>,
     /// A resumed run has not looked at t0 yet.
     pub revalidate: bool,
     /// What it saw there, when that forbids going on.
@@ -132,11 +133,11 @@ pub struct Facts {
 }
 
 impl Facts {
-    pub(crate) fn new(opened: RunOpened) -> Self {
+    pub(crate) fn new(opened: Arc<RunOpened>) -> Self {
         let bounds = opened.policy.bounds.clone();
         let now = opened.at;
         Self {
-            opened: Rc::new(opened),
+            opened,
             bounds,
             iteration: 0,
             checkpointed: None,

@@ -48,6 +48,7 @@ mod effect;
 pub mod event;
 mod facts;
 pub mod guard;
+pub mod hermetic;
 mod members;
 pub mod pattern;
 pub mod phase;

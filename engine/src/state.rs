@@ -6,6 +6,7 @@ mod ledgers;
 
 use alloc::boxed::Box;
 use alloc::string::String;
+use alloc::sync::Arc;
 
 use crate::effect::{Effect, Next};
 use crate::event::Event;
@@ -27,9 +28,9 @@ pub struct State {
 
 impl State {
     /// The state after the first event.
-    pub fn open(opened: RunOpened) -> Self {
+    pub fn open(opened: impl Into<Arc<RunOpened>>) -> Self {
         Self {
-            facts: Box::new(Facts::new(opened)),
+            facts: Box::new(Facts::new(opened.into())),
             phase: Phase::Open(open::Open),
         }
     }
@@ -62,7 +63,7 @@ impl State {
     )]
     pub fn first(event: &Event) -> Result<Self, Illegal> {
         match event {
-            Event::RunOpened(opened) => Ok(Self::open(opened.clone())),
+            Event::RunOpened(opened) => Ok(Self::open(Arc::clone(opened))),
             other => Err(Illegal {
                 phase: crate::event::id::PhaseName::Open,
                 event: other.name(),
@@ -187,7 +188,7 @@ impl State {
             Event::Halted(halted) => halt(&mut facts, phase, event, halted)?,
             Event::Suspended(suspended) => {
                 open_only(&phase, event, &facts)?;
-                facts.suspended = Some(suspended.clone());
+                facts.suspended = Some(Arc::clone(suspended));
                 phase
             }
             Event::Resumed(_) => {
@@ -211,7 +212,7 @@ impl State {
                 }
                 facts.revalidate = false;
                 if !phase.before_work() {
-                    let phase = phase.found(&facts, walked, &observed.seen);
+                    let phase = phase.found(&facts, walked, observed);
                     return Ok(Self { facts, phase });
                 }
                 facts.drift = drift(&observed.seen, &facts.policy().guards);
@@ -287,7 +288,7 @@ fn at_hand(facts: &Facts, phase: &Phase, event: &Event) -> Result<(), Illegal> {
 }
 
 /// A halt closes any open room; success closes only one that holds its proof.
-fn halt(facts: &mut Facts, phase: Phase, event: &Event, halted: &Halted) -> Result<Phase, Illegal> {
+fn halt(facts: &mut Facts, phase: Phase, event: &Event, halted: &Arc<Halted>) -> Result<Phase, Illegal> {
     open_only(&phase, event, facts)?;
     if halted.reason == HaltReason::SuccessConditionMet {
         let proof = if let Phase::Checkpoint(room) = &phase {
@@ -304,6 +305,6 @@ fn halt(facts: &mut Facts, phase: Phase, event: &Event, halted: &Halted) -> Resu
             });
         }
     }
-    facts.halted = Some(halted.clone());
+    facts.halted = Some(Arc::clone(halted));
     Ok(Phase::Closed(closed::Closed::new(halted.reason, phase)))
 }

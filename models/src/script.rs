@@ -175,7 +175,7 @@ fn ran(run: &CommandRun) -> String {
 /// The last halt of a journal.
 pub fn halt(journal: &[Event]) -> Option<&Halted> {
     journal.iter().rev().find_map(|event| match event {
-        Event::Halted(halted) => Some(halted),
+        Event::Halted(halted) => Some(&**halted),
         _ => None,
     })
 }

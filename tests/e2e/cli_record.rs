@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
+use std::sync::Arc;
 
 use engine::event::Event;
 
@@ -216,7 +217,7 @@ fn a_decision_that_does_not_follow_from_the_facts_is_found_in_an_intact_journal(
         .position(|event| matches!(event, Event::CandidateAccepted(_)))
         .unwrap();
     if let Event::CandidateAccepted(accepted) = &mut events[at] {
-        accepted.failing = 0;
+        Arc::make_mut(accepted).failing = 0;
     }
     forge("forged", &events);
     let object = project.say("verify forged --json").exits(13).json();

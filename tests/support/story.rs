@@ -59,11 +59,14 @@ impl Project {
 
     /// A copy of one of the projects in `tests/fixtures`, committed.
     pub(crate) fn fixture(name: &str) -> Self {
+        let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures");
+        Self::copied(&fixtures.join(name))
+    }
+
+    /// A copy of what lies in a directory, committed.
+    pub(crate) fn copied(from: &Path) -> Self {
         let project = Self::new();
-        let from = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("../tests/fixtures")
-            .join(name);
-        copy(&from, &project.dir());
+        copy(from, &project.dir());
         project.commit();
         project
     }

@@ -6,6 +6,7 @@
 //! ```
 
 mod anchor;
+mod beside;
 mod error;
 mod ledger;
 mod named;
@@ -29,7 +30,7 @@ use crate::process::leftovers::{self, Leftover};
 use crate::process::{Supervisor, SupervisorOptions, remove_unmasked};
 use crate::record::latest;
 use crate::tree::{Options, Tree, TreeId};
-use crate::world::{RealWorld, StopRequests, inherited, resolve_programs, too_short};
+use crate::world::{RealWorld, StopRequests, hermetic, resolve_programs, too_short};
 use crate::{clock, lock};
 
 pub use error::RunError;
@@ -269,6 +270,7 @@ fn opened(start: &Start, run: &RunDir, at: Stamp) -> Result<RunOpened, RunError>
     let mut policy = start.contract.policy.clone();
     let mut origins = start.contract.origins.clone();
     named::protect(&start.workdir, &mut policy, &mut origins);
+    beside::protect(&start.workdir, &mut policy, &mut origins);
     let canonical = serde_json::to_vec(&policy).map_err(|error| RunError::Io {
         doing: "write the contract of",
         path: run.path().to_path_buf(),
@@ -319,13 +321,21 @@ impl Life {
         }
         let options = SupervisorOptions {
             runtime_dir: Some(self.run.path().to_path_buf()),
-            env: inherited(&self.env),
+            env: hermetic::offered(state.facts.policy(), &self.env),
         };
         remove_unmasked(&self.run.blobs());
         let supervisor = Supervisor::start(&self.exe, options)?;
         for name in too_short(&state.facts.policy().secrets, &self.env) {
             ledger.warn(format!(
                 "the value of {name} is too short to be told from ordinary text and is not masked"
+            ));
+        }
+        let withheld = hermetic::withheld(state.facts.policy(), &self.env);
+        if !withheld.is_empty() {
+            let names: Vec<_> = withheld.iter().map(|(name, _)| name.to_string_lossy()).collect();
+            ledger.warn(format!(
+                "withheld from the check: {}; `--check-env NAME` passes one on",
+                names.join(", ")
             ));
         }
         let mut world = RealWorld::new(
@@ -336,7 +346,8 @@ impl Life {
             supervisor,
             self.stop.clone(),
             tree,
-        );
+        )
+        .with_fixed_checks(&state);
         let outcome = drive(state, &mut world, &mut ledger);
         world.shutdown();
         let state = outcome.map_err(|broken| match broken {

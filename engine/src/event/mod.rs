@@ -18,6 +18,7 @@ pub mod run;
 pub mod shape;
 
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -67,12 +68,12 @@ impl core::error::Error for DecodeError {}
 
 macro_rules! events {
     ($($kind:literal v $version:literal $name:ident = $label:literal),* $(,)?) => {
-        /// A fact. See the module of each struct for its meaning.
+        /// A fact. See the module of each struct for its meaning. It goes from hand to hand, and whoever keeps it
+        /// shares it: the state, the record and the watchers hold one copy of what can be a long list.
         #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
         #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
         #[serde(tag = "event")]
-        #[expect(clippy::large_enum_variant, reason = "a fact passes through once and is never kept in numbers")]
-        pub enum Event { $(#[serde(rename = $label)] $name($name)),* }
+        pub enum Event { $(#[serde(rename = $label)] $name(Arc<$name>)),* }
 
         impl Event {
             /// The number of this kind in the journal.
@@ -96,7 +97,7 @@ macro_rules! events {
                     $(Self::$name(fact) => {
                         // Serialising plain structs into memory cannot fail: there is no allocation
                         // limit, no shared pointer and no map.
-                        if let Ok(bytes) = rkyv::to_bytes::<rkyv::rancor::Error>(fact) {
+                        if let Ok(bytes) = rkyv::to_bytes::<rkyv::rancor::Error>(&**fact) {
                             out.extend_from_slice(&bytes);
                         }
                     })*
@@ -107,7 +108,7 @@ macro_rules! events {
             pub fn decode(kind: u16, version: u16, payload: &[u8]) -> Result<Self, DecodeError> {
                 match (kind, version) {
                     $(($kind, $version) => rkyv::from_bytes::<$name, rkyv::rancor::Error>(payload)
-                        .map(Self::$name)
+                        .map(Self::from)
                         .map_err(|_| DecodeError::Malformed { name: $label }),)*
                     _ => Err(DecodeError::Unknown { kind, version }),
                 }
@@ -125,7 +126,7 @@ macro_rules! events {
 
         $(impl From<$name> for Event {
             fn from(fact: $name) -> Self {
-                Self::$name(fact)
+                Self::$name(Arc::new(fact))
             }
         })*
     };
@@ -168,6 +169,9 @@ events! {
     81 v 1 Credential = "credential",
     82 v 1 Egress = "egress",
 }
+
+// An event is moved and copied at every step, so it stays as small as a name and a place.
+const _: () = assert!(size_of::<Event>() <= 2 * size_of::<usize>());
 
 #[cfg(test)]
 mod tests;

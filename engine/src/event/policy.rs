@@ -128,7 +128,9 @@ wire! {
         pub blocked: Vec<String>,
         /// Further patterns of the test-determining surface, beside the built-in ones.
         pub protected: Vec<String>,
-        /// Patterns exempted from both lists.
+        /// Patterns of directories that hold tests and what belongs to them, helpers and data included.
+        pub test_directories: Vec<String>,
+        /// Patterns exempted from all these lists.
         pub allowed: Vec<String>,
         pub commits_allowed: bool,
         /// Guards switched off by name; the receipt says so.
@@ -149,6 +151,8 @@ wire! {
         pub collector: String,
         /// A report file that the check writes, relative to the workdir.
         pub report: Option<Bytes>,
+        /// Names of variables that a check gets as the user has them (SPEC 6.7.1).
+        pub pass_env: Vec<String>,
         /// Prints one failing identity a line from the captured artefact.
         pub failures_cmd: Option<Command>,
         /// Prints one identity of the test-determining surface a line.
@@ -310,6 +314,7 @@ impl Default for GuardPolicy {
             surface: Surface::Frozen,
             blocked: BLOCKED_DEFAULT.iter().map(|p| String::from(*p)).collect(),
             protected: Vec::new(),
+            test_directories: Vec::new(),
             allowed: Vec::new(),
             commits_allowed: true,
             off: Vec::new(),
@@ -327,6 +332,7 @@ impl Default for Oracle {
             success_exit: 0,
             collector: "auto".into(),
             report: None,
+            pass_env: Vec::new(),
             failures_cmd: None,
             integrity_cmd: None,
             baseline: true,

@@ -7,9 +7,10 @@
 //! the guard says that it could not judge, and nothing turns green on it.
 
 use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{Evidence, Guard, Outcome};
+use super::{Evidence, Guard, Outcome, surface};
 use crate::event::halt::HaltReason;
 use crate::event::measurement::{ChangeKind, SurfaceChange, SurfaceClass};
 use crate::event::policy::{GuardPolicy, Surface};
@@ -23,10 +24,8 @@ pub static GUARD: Guard = Guard {
     check,
 };
 
-/// What `extend` lets the agent touch: sources of tests, never configuration.
+/// What `extend` lets the agent touch beside the test directories: sources of tests, never configuration.
 const TEST_SOURCES: &[&str] = &[
-    "test/",
-    "tests/",
     "test_*.py",
     "*_test.py",
     "*_test.go",
@@ -55,7 +54,18 @@ fn stands_alone(evidence: &Evidence<'_>, change: &SurfaceChange) -> bool {
 
 /// A source of tests that the contract lets the agent touch.
 pub(crate) fn may_change(policy: &GuardPolicy, change: &SurfaceChange) -> bool {
-    policy.surface == Surface::Extend && pattern::first(TEST_SOURCES.iter().copied(), &change.path.0).is_some()
+    let sources = surface::TEST_DIRECTORIES.iter().chain(TEST_SOURCES).copied();
+    let tests = policy.test_directories.iter().map(String::as_str).chain(sources);
+    let test = change.pattern == surface::COLLECTED || pattern::first(tests, &change.path.0).is_some();
+    policy.surface == Surface::Extend && test
+}
+
+/// Why the path is protected, in words.
+fn why(change: &SurfaceChange) -> String {
+    if change.pattern == surface::COLLECTED {
+        return "tests were collected from it at t0".into();
+    }
+    format!("{} is protected", change.pattern)
 }
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
@@ -65,7 +75,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         .partition(|c| may_change(&evidence.policy.guards, c));
     let violations: Vec<_> = rest
         .iter()
-        .map(|c| GUARD.violation(c.path.text(), format!("{} ({} is protected)", c.told(), c.pattern)))
+        .map(|c| GUARD.violation(c.path.text(), format!("{} ({})", c.told(), why(c))))
         .collect();
     let more = evidence.after_exec.map_or(0, |seen| seen.surface_more);
     if more > 0 && violations.is_empty() {

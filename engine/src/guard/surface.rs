@@ -122,7 +122,7 @@ pub const PROTECTED: &[&str] = &[
 ];
 
 /// Directories of tests that are blocked by default and merely watched under `surface = extend`.
-const TEST_DIRECTORIES: &[&str] = &["test/", "tests/"];
+pub(super) const TEST_DIRECTORIES: &[&str] = &["test/", "tests/"];
 
 /// The class of a path and the pattern that gave it; `None` when nobody watches it.
 pub fn classify(policy: &GuardPolicy, path: &[u8]) -> Option<(SurfaceClass, String)> {
@@ -137,18 +137,25 @@ pub fn classify(policy: &GuardPolicy, path: &[u8]) -> Option<(SurfaceClass, Stri
     if let Some(found) = pattern::first(DETERMINANTS.iter().copied(), path) {
         return Some((SurfaceClass::Determinant, found.into()));
     }
-    let watched = policy
-        .protected
-        .iter()
-        .map(String::as_str)
-        .chain(PROTECTED.iter().copied());
+    let own = policy.protected.iter().chain(&policy.test_directories);
+    let watched = own.map(String::as_str).chain(PROTECTED.iter().copied());
     let tests = TEST_DIRECTORIES.iter().copied().filter(|_| extend);
     pattern::first(watched.chain(tests), path).map(|found| (SurfaceClass::Protected, found.into()))
 }
 
+/// Stands for the pattern of a file in which tests were collected at t0, whatever its name.
+pub const COLLECTED: &str = "holds collected tests";
+
+/// The class of a file in which tests were collected at t0.
+pub fn classify_collected(policy: &GuardPolicy, path: &[u8]) -> Option<(SurfaceClass, String)> {
+    let exempt = pattern::first(policy.allowed.iter().map(String::as_str), path).is_some();
+    classify(policy, path).or_else(|| (!exempt).then(|| (SurfaceClass::Protected, COLLECTED.into())))
+}
+
 /// Every pattern that can match, for a world that wants to walk only what can be watched.
 pub fn patterns(policy: &GuardPolicy) -> impl Iterator<Item = &str> {
-    let own = policy.blocked.iter().chain(&policy.protected).map(String::as_str);
+    let lists = [&policy.blocked, &policy.protected, &policy.test_directories];
+    let own = lists.into_iter().flatten().map(String::as_str);
     own.chain(DETERMINANTS.iter().copied()).chain(PROTECTED.iter().copied())
 }
 
@@ -188,6 +195,29 @@ mod tests {
         };
         assert_eq!(class(&policy, "tests/data/x.json"), None);
         assert_eq!(class(&policy, "check.sh"), Some(SurfaceClass::Protected));
+    }
+
+    #[test]
+    fn what_lies_beside_tests_belongs_to_them() {
+        let policy = GuardPolicy {
+            test_directories: ["/checks/".into()].into(),
+            ..GuardPolicy::default()
+        };
+        assert_eq!(class(&policy, "checks/helpers.py"), Some(SurfaceClass::Protected));
+        assert_eq!(class(&policy, "checks/data/a.json"), Some(SurfaceClass::Protected));
+        assert_eq!(class(&policy, "shop/checks/a.py"), None);
+    }
+
+    #[test]
+    fn a_file_in_which_tests_were_collected_is_protected_unless_it_is_exempt() {
+        let policy = GuardPolicy {
+            allowed: ["demo_checks.py".into()].into(),
+            ..GuardPolicy::default()
+        };
+        let class = |path: &str| classify_collected(&policy, path.as_bytes()).map(|(class, _)| class);
+        assert_eq!(class("price_checks.py"), Some(SurfaceClass::Protected));
+        assert_eq!(class("tests/price_checks.py"), Some(SurfaceClass::Blocked));
+        assert_eq!(class("demo_checks.py"), None);
     }
 
     #[test]

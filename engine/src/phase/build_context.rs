@@ -3,6 +3,7 @@
 //! The caps live here, because here nothing is under way: a raised limit after a resume is looked at
 //! again before anything is spent.
 
+use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 
@@ -26,7 +27,7 @@ impl Room for BuildContext {
     const NAME: PhaseName = PhaseName::BuildContext;
 
     fn next(&self, facts: &Facts) -> Next {
-        cap(facts).unwrap_or_else(|| Next::Perform(Effect::BuildContext(request(facts))))
+        cap(facts).unwrap_or_else(|| Next::Perform(Effect::BuildContext(Box::new(request(facts)))))
     }
 
     fn apply(self, facts: &mut Facts, event: &Event) -> Result<Phase, Illegal> {
@@ -179,7 +180,7 @@ mod tests {
         let mut facts = exhausted();
         let mut causes = Vec::new();
         while let Some(Next::Record(Event::Halted(halted))) = cap(&facts) {
-            causes.push((halted.reason, halted.cause));
+            causes.push((halted.reason, halted.cause.clone()));
             match causes.len() {
                 1 => facts.people.unread = 1,
                 2 => facts.bounds.budget_microusd = Some(101),

@@ -3,20 +3,19 @@
 //! A check that cannot start, dies by a signal or runs out of time is an oracle failure and never red:
 //! the run halts at once. An interrupted check is asked again.
 
-use alloc::boxed::Box;
 use alloc::format;
-use alloc::rc::Rc;
+use alloc::sync::Arc;
 
 use super::build_context::out_of_time;
 use super::execute::excerpt;
 use super::guards::Guards;
-use super::{Illegal, Phase, Room, Turn, halt};
+use super::{Illegal, Phase, Room, Turn, Walked, halt};
 use crate::effect::{Effect, Next};
 use crate::event::Event;
 use crate::event::halt::HaltReason;
 use crate::event::id::{Digest, PhaseName};
-use crate::event::iteration::{CheckEnded, CheckPurpose, TreePurpose};
-use crate::event::measurement::{CommandRun, RunOutcome, StopCause, TreeSeen};
+use crate::event::iteration::{CheckEnded, CheckPurpose, TreeObserved, TreePurpose};
+use crate::event::measurement::{CommandRun, RunOutcome, StopCause};
 use crate::event::policy::OnCheckTimeout;
 use crate::facts::Facts;
 
@@ -113,9 +112,9 @@ enum Stage {
     Ask,
     Running,
     /// The check has a verdict; the tree behind it has not been walked.
-    Walk(Rc<CheckEnded>),
+    Walk(Arc<CheckEnded>),
     /// The check has no verdict; only a halt is left to record.
-    Failed(Rc<CheckEnded>),
+    Failed(Arc<CheckEnded>),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -137,7 +136,7 @@ impl Check {
     }
 
     /// The same turn, checked again on what a resumed run found in its place.
-    pub(crate) fn once_more(turn: Turn, last: &CheckEnded, seen: &TreeSeen) -> Self {
+    pub(crate) fn once_more(turn: Turn, last: &CheckEnded, seen: &Arc<TreeObserved>) -> Self {
         let check = Self {
             attempt: last.attempt + 1,
             ..Self::new(turn, CheckPurpose::Iteration)
@@ -152,10 +151,10 @@ impl Check {
 
     /// Between two lives the workdir may have changed: what the check will judge is what is there now, and
     /// the guards judge it as they would have judged the turn.
-    pub(crate) fn seen_again(mut self, seen: &TreeSeen) -> Self {
-        self.turn.tree = seen.tree;
-        self.turn.no_op &= seen.changes_total == 0;
-        self.turn.after_exec = Some(Box::new(seen.clone()));
+    pub(crate) fn seen_again(mut self, seen: &Arc<TreeObserved>) -> Self {
+        self.turn.tree = seen.seen.tree;
+        self.turn.no_op &= seen.seen.changes_total == 0;
+        self.turn.after_exec = Some(Walked::of(seen));
         self
     }
 
@@ -205,7 +204,7 @@ impl Room for Check {
                 Ok(Phase::Check(self))
             }
             (Stage::Running, Event::CheckEnded(ended)) if (ended.iteration, ended.attempt, ended.purpose) == key => {
-                let ended = Rc::new(ended.clone());
+                let ended = Arc::clone(ended);
                 match failure(&ended.run, facts) {
                     Some(Failure::Again) => {
                         // It has no verdict; what it did beside still counts.
@@ -215,7 +214,7 @@ impl Room for Check {
                     }
                     Some(_) => self.stage = Stage::Failed(ended),
                     None => {
-                        facts.last_check = Some(Rc::clone(&ended));
+                        facts.last_check = Some(Arc::clone(&ended));
                         facts.revisit.measured();
                         self.stage = Stage::Walk(ended);
                     }
@@ -232,11 +231,11 @@ impl Room for Check {
                     facts.t0 = Some(seen.seen.tree);
                     self.turn.tree = seen.seen.tree;
                 }
-                let check = Rc::clone(check);
+                let check = Arc::clone(check);
                 Ok(Phase::Guards(Guards {
                     turn: self.turn,
                     check,
-                    after_check: Box::new(seen.seen.clone()),
+                    after_check: Walked::of(seen),
                 }))
             }
             _ => Err(Self::illegal(event, "not the next step of this check")),

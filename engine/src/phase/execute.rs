@@ -7,14 +7,13 @@
 //! Whatever the outcome, the tree is walked and kept before anything is decided: no end of a turn loses
 //! work. A turn that ran out of time is killed and the check still decides.
 
-use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::build_context::{out_of_time, spent};
 use super::check::Check;
-use super::{Illegal, Phase, Room, Turn, halt};
+use super::{Illegal, Phase, Room, Turn, Walked, halt};
 use crate::effect::{Effect, Next};
 use crate::event::Event;
 use crate::event::halt::HaltReason;
@@ -62,7 +61,7 @@ pub struct Execute {
     ending: Option<Ending>,
     exec_survivors: Vec<Survivor>,
     interference: Vec<String>,
-    after_exec: Option<Box<TreeSeen>>,
+    after_exec: Option<Walked>,
 }
 
 impl Execute {
@@ -308,7 +307,7 @@ impl Room for Execute {
                 self.stage = Stage::Ask;
             }
             (Stage::Walk, Event::TreeObserved(observed)) if observed.purpose == TreePurpose::AfterExec => {
-                self.after_exec = Some(Box::new(observed.seen.clone()));
+                self.after_exec = Some(Walked::of(observed));
                 // In a resumed life this walk is the second look at t0: the guards judge it.
                 facts.revalidate = false;
                 if self.ending.is_none() {

@@ -2,11 +2,11 @@
 
 use alloc::boxed::Box;
 use alloc::format;
-use alloc::rc::Rc;
+use alloc::sync::Arc;
 
 use super::check::green;
 use super::ratchet::Ratchet;
-use super::{Illegal, Judged, Objection, Phase, Room, Turn};
+use super::{Illegal, Judged, Objection, Phase, Room, Turn, Walked};
 use crate::effect::Next;
 use crate::event::Event;
 use crate::event::finding::{GuardReport, GuardState};
@@ -20,8 +20,8 @@ use crate::members::Members;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Guards {
     pub(crate) turn: Turn,
-    pub(crate) check: Rc<CheckEnded>,
-    pub(crate) after_check: Box<TreeSeen>,
+    pub(crate) check: Arc<CheckEnded>,
+    pub(crate) after_check: Walked,
 }
 
 /// The gravest violation of a report, in words.
@@ -94,7 +94,7 @@ impl Room for Guards {
             ),
             None => Default::default(),
         };
-        Ok(Phase::Ratchet(Ratchet::new(Judged {
+        Ok(Phase::Ratchet(Ratchet::new(Box::new(Judged {
             failing: facts.failing(),
             passing,
             broke,
@@ -105,6 +105,6 @@ impl Room for Guards {
             violation,
             turn: self.turn,
             check: self.check,
-        })))
+        }))))
     }
 }

@@ -24,18 +24,19 @@ pub(crate) mod revisit;
 mod turn;
 
 use alloc::string::String;
+use alloc::sync::Arc;
 use core::fmt;
 
 pub(crate) use drift::drift;
 pub use resample::{CheckVerdict, Resample};
 pub use revisit::Revisit;
-pub use turn::{Judged, Objection, Turn};
+pub use turn::{Judged, Objection, Turn, Walked};
 
 use crate::effect::{Effect, Next};
 use crate::event::Event;
 use crate::event::halt::HaltReason;
 use crate::event::id::{Digest, PhaseName};
-use crate::event::measurement::TreeSeen;
+use crate::event::iteration::TreeObserved;
 use crate::event::run::Halted;
 use crate::facts::Facts;
 
@@ -140,10 +141,10 @@ impl Phase {
 
     /// What a resumed run makes of the tree that it finds before a check. A sample repeats a run on the
     /// same tree: on another one the turn, or t0, is checked anew.
-    pub(crate) fn found(self, facts: &Facts, before: Digest, seen: &TreeSeen) -> Self {
+    pub(crate) fn found(self, facts: &Facts, before: Digest, seen: &Arc<TreeObserved>) -> Self {
         match self {
             Self::Check(room) => Self::Check(room.seen_again(seen)),
-            Self::Ratchet(_) | Self::Progress(_) if seen.tree == before => self,
+            Self::Ratchet(_) | Self::Progress(_) if seen.seen.tree == before => self,
             Self::Ratchet(_) | Self::Progress(_) if facts.iteration == 0 => Self::Open(open::Open),
             Self::Ratchet(room) => Self::Check(room.check_again(seen)),
             Self::Progress(room) => Self::Check(room.check_again(seen)),

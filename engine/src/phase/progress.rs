@@ -6,25 +6,24 @@
 
 use alloc::boxed::Box;
 use alloc::format;
-use alloc::rc::Rc;
 use alloc::string::String;
+use alloc::sync::Arc;
 
 use super::check::Check;
 use super::checkpoint::{Checkpoint, Converged, Ending};
-use super::{CheckVerdict, Illegal, Judged, Phase, Resample, Room, guards, halt};
+use super::{CheckVerdict, Illegal, Judged, Phase, Resample, Room, Walked, guards, halt};
 use crate::effect::{Effect, Next};
 use crate::event::Event;
 use crate::event::halt::HaltReason;
 use crate::event::id::PhaseName;
-use crate::event::iteration::{CheckEnded, CheckPurpose, GuardsJudged, ProgressJudged, TreePurpose};
-use crate::event::measurement::TreeSeen;
+use crate::event::iteration::{CheckEnded, CheckPurpose, GuardsJudged, ProgressJudged, TreeObserved, TreePurpose};
 use crate::facts::Facts;
 use crate::guard;
 use crate::progress::{self, Alarm, Best, Candidate, History, repeat, trend};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Progress {
-    judged: Judged,
+    judged: Box<Judged>,
     /// The ratchet put the accepted tree back.
     restored: bool,
     rechecked: bool,
@@ -37,9 +36,9 @@ pub struct Progress {
 enum Confirmation {
     None,
     /// The confirming run agreed; the tree behind it has not been walked.
-    Walk(Rc<CheckEnded>),
+    Walk(Arc<CheckEnded>),
     /// The guards have not spoken on it.
-    Judge(Rc<CheckEnded>, Box<TreeSeen>),
+    Judge(Arc<CheckEnded>, Walked),
     Held,
     /// The guards object; only a halt is left to record.
     Failed {
@@ -50,7 +49,7 @@ enum Confirmation {
 }
 
 impl Progress {
-    pub(crate) fn new(judged: Judged, restored: bool, rechecked: bool) -> Self {
+    pub(crate) fn new(judged: Box<Judged>, restored: bool, rechecked: bool) -> Self {
         Self {
             judged,
             restored,
@@ -61,7 +60,7 @@ impl Progress {
     }
 
     /// The turn is another one now: its check begins anew.
-    pub(crate) fn check_again(self, seen: &TreeSeen) -> Check {
+    pub(crate) fn check_again(self, seen: &Arc<TreeObserved>) -> Check {
         Check::once_more(self.judged.turn, &self.judged.check, seen)
     }
 
@@ -224,14 +223,14 @@ impl Room for Progress {
             sample.apply(facts, CheckVerdict::of(&self.judged.check), event)?;
             self.rechecked |= sample.agreed();
             if let Some(check) = sample.confirmation() {
-                self.confirmation = Confirmation::Walk(Rc::clone(check));
+                self.confirmation = Confirmation::Walk(Arc::clone(check));
             }
             return Ok(Phase::Progress(self));
         }
         let wrong = |why| Err(Self::illegal(event, why));
         self.confirmation = match (self.confirmation, event) {
             (Confirmation::Walk(check), Event::TreeObserved(seen)) if seen.purpose == TreePurpose::AfterCheck => {
-                Confirmation::Judge(check, Box::new(seen.seen.clone()))
+                Confirmation::Judge(check, Walked::of(seen))
             }
             (Confirmation::Judge(..), Event::GuardsJudged(judged))
                 if (judged.iteration, judged.tree) == (self.judged.turn.iteration, self.judged.turn.tree) =>

@@ -4,9 +4,11 @@
 //! A red turn that breaks nothing is kept, so that a fix of several steps can accumulate. Before a turn is
 //! rejected for a regression, one more run at the same tree must agree.
 
+use alloc::boxed::Box;
 use alloc::format;
 use alloc::rc::Rc;
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::check::Check;
@@ -16,8 +18,10 @@ use crate::effect::{Effect, Next};
 use crate::event::Event;
 use crate::event::halt::HaltReason;
 use crate::event::id::{Digest, PhaseName};
-use crate::event::iteration::{CandidateAccepted, CandidateRejected, CheckPurpose, RejectCause, TreePurpose};
-use crate::event::measurement::{ReportState, TreeSeen};
+use crate::event::iteration::{
+    CandidateAccepted, CandidateRejected, CheckPurpose, RejectCause, TreeObserved, TreePurpose,
+};
+use crate::event::measurement::ReportState;
 use crate::event::policy::OnViolation;
 use crate::facts::{Accepted, Facts};
 use crate::guard::state_interference;
@@ -56,14 +60,14 @@ enum Stage {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ratchet {
-    judged: Judged,
+    judged: Box<Judged>,
     stage: Stage,
     rechecked: bool,
     rejected: bool,
 }
 
 impl Ratchet {
-    pub(crate) fn new(judged: Judged) -> Self {
+    pub(crate) fn new(judged: Box<Judged>) -> Self {
         Self {
             judged,
             stage: Stage::Decide,
@@ -73,7 +77,7 @@ impl Ratchet {
     }
 
     /// The turn is another one now: its check begins anew.
-    pub(crate) fn check_again(self, seen: &TreeSeen) -> Check {
+    pub(crate) fn check_again(self, seen: &Arc<TreeObserved>) -> Check {
         Check::once_more(self.judged.turn, &self.judged.check, seen)
     }
 

@@ -5,6 +5,7 @@
 
 use alloc::format;
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::check::{Failure, failure, halt_for};
@@ -23,11 +24,11 @@ use crate::guard;
 enum Stage {
     Ask,
     Running,
-    Agreed(alloc::rc::Rc<CheckEnded>),
+    Agreed(Arc<CheckEnded>),
     Disagreed(String),
     /// It did more than measure; only a halt is left to record.
     Objection(Finding),
-    Failed(alloc::rc::Rc<CheckEnded>),
+    Failed(Arc<CheckEnded>),
 }
 
 /// What a run of the check said, as far as two runs on one tree must agree: durations and text do not count.
@@ -82,7 +83,7 @@ impl Resample {
     }
 
     /// The confirming run of a green check, once it agreed.
-    pub(crate) fn confirmation(&self) -> Option<&alloc::rc::Rc<CheckEnded>> {
+    pub(crate) fn confirmation(&self) -> Option<&Arc<CheckEnded>> {
         match &self.stage {
             Stage::Agreed(check) => (self.purpose == CheckPurpose::Confirmation).then_some(check),
             Stage::Ask | Stage::Running | Stage::Disagreed(_) | Stage::Objection(_) | Stage::Failed(_) => None,
@@ -129,9 +130,7 @@ impl Resample {
                 let unseen = self.purpose != CheckPurpose::Confirmation || matches!(outcome, Some(Failure::Again));
                 let objection = unseen.then(|| guard::beside(facts.policy(), ended)).flatten();
                 self.stage = match (outcome, objection) {
-                    (Some(Failure::Oracle { .. } | Failure::RunDeadline), _) => {
-                        Stage::Failed(alloc::rc::Rc::new(ended.clone()))
-                    }
+                    (Some(Failure::Oracle { .. } | Failure::RunDeadline), _) => Stage::Failed(Arc::clone(ended)),
                     (_, Some(finding)) => Stage::Objection(finding),
                     (Some(Failure::Again), None) => {
                         self.attempt += 1;
@@ -162,11 +161,11 @@ impl Resample {
 }
 
 /// Agreement is an equal verdict.
-fn compare(facts: &mut Facts, reference: CheckVerdict, sample: &CheckEnded) -> Stage {
+fn compare(facts: &mut Facts, reference: CheckVerdict, sample: &Arc<CheckEnded>) -> Stage {
     facts.determinism.samples += 1;
     let seen = CheckVerdict::of(sample);
     if seen == reference {
-        return Stage::Agreed(alloc::rc::Rc::new(sample.clone()));
+        return Stage::Agreed(Arc::clone(sample));
     }
     facts.determinism.disagreements += 1;
     let exit = |verdict: CheckVerdict| {

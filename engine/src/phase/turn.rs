@@ -1,19 +1,53 @@
 //! One turn on its way through the rooms: what the agent did, what was seen, what was judged.
 
-use alloc::boxed::Box;
 use alloc::format;
-use alloc::rc::Rc;
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::hash::{Hash, Hasher};
+use core::ops::Deref;
 
 use super::check::GreenCheck;
 use crate::event::finding::Finding;
 use crate::event::halt::HaltReason;
 use crate::event::id::Digest;
-use crate::event::iteration::CheckEnded;
+use crate::event::iteration::{CheckEnded, TreeObserved};
 use crate::event::measurement::{Survivor, TreeSeen};
 use crate::guard::GuardsCleared;
 use crate::members::IdSet;
+
+/// What a walk saw, shared with the fact that told it. When it was walked and what for are no part of it: two that saw
+/// the same are one.
+#[derive(Clone, Debug)]
+pub struct Walked(Arc<TreeObserved>);
+
+impl Walked {
+    pub(crate) fn of(observed: &Arc<TreeObserved>) -> Self {
+        Self(Arc::clone(observed))
+    }
+}
+
+impl Deref for Walked {
+    type Target = TreeSeen;
+
+    fn deref(&self) -> &TreeSeen {
+        &self.0.seen
+    }
+}
+
+impl PartialEq for Walked {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.seen == other.0.seen
+    }
+}
+
+impl Eq for Walked {}
+
+impl Hash for Walked {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.seen.hash(state);
+    }
+}
 
 /// The evidence of an iteration, collected on the way.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -26,7 +60,7 @@ pub struct Turn {
     /// Of the work command, and of a check that was cut short and asked again.
     pub interference: Vec<String>,
     /// None in the baseline.
-    pub after_exec: Option<Box<TreeSeen>>,
+    pub after_exec: Option<Walked>,
 }
 
 /// What stands against a turn: the gravest violation of a guard.
@@ -52,7 +86,7 @@ impl From<&Finding> for Objection {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Judged {
     pub turn: Turn,
-    pub check: Rc<CheckEnded>,
+    pub check: Arc<CheckEnded>,
     /// The check passed.
     pub green: Option<GreenCheck>,
     /// Every guard ran and none objected.

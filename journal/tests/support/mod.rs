@@ -67,10 +67,11 @@ pub fn event(i: u64) -> Event {
 /// An event with a payload of about so many bytes.
 pub fn large(bytes: usize) -> Event {
     match event(2) {
-        Event::RestoreEnded(fact) => Event::RestoreEnded(RestoreEnded {
+        Event::RestoreEnded(fact) => RestoreEnded {
             error: "y".repeat(bytes),
-            ..fact
-        }),
+            ..Arc::unwrap_or_clone(fact)
+        }
+        .into(),
         other => other,
     }
 }

@@ -1,6 +1,7 @@
 //! Journals of simulated runs that were tampered with: the engine, the second opinion or both refuse them.
 
 use std::cell::Cell;
+use std::sync::Arc;
 
 use engine::Rederivation;
 use engine::event::Event;
@@ -85,12 +86,14 @@ fn a_decision_that_was_rewritten_is_refused() {
             let mut forged = event.clone();
             match &mut forged {
                 Event::Halted(halted) if halted.reason != engine::event::halt::HaltReason::SuccessConditionMet => {
-                    halted.reason = engine::event::halt::HaltReason::SuccessConditionMet;
+                    Arc::make_mut(halted).reason = engine::event::halt::HaltReason::SuccessConditionMet;
                 }
-                Event::GuardsJudged(judged) if !judged.report.findings.is_empty() => judged.report.findings.clear(),
-                Event::CandidateAccepted(accepted) => accepted.passing += 1,
-                Event::Checkpointed(done) => done.failing += 1,
-                Event::ProgressJudged(judged) => judged.stalled += 1,
+                Event::GuardsJudged(judged) if !judged.report.findings.is_empty() => {
+                    Arc::make_mut(judged).report.findings.clear();
+                }
+                Event::CandidateAccepted(accepted) => Arc::make_mut(accepted).passing += 1,
+                Event::Checkpointed(done) => Arc::make_mut(done).failing += 1,
+                Event::ProgressJudged(judged) => Arc::make_mut(judged).stalled += 1,
                 _ => continue,
             }
             let mut mutant = journal.clone();
@@ -113,7 +116,7 @@ fn a_success_that_nothing_earned_is_refused_by_both() {
         if halted.reason == engine::event::halt::HaltReason::SuccessConditionMet {
             continue;
         }
-        halted.reason = engine::event::halt::HaltReason::SuccessConditionMet;
+        Arc::make_mut(halted).reason = engine::event::halt::HaltReason::SuccessConditionMet;
         assert!(engine::State::fold(&journal).is_err(), "seed {seed}: by type");
         assert!(
             reference::accept(&told(&journal)).is_err(),

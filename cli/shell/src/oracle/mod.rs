@@ -12,6 +12,7 @@
 pub mod collect;
 pub mod normalise;
 mod plain;
+pub mod suite;
 
 use std::collections::HashMap;
 use std::collections::HashSet;

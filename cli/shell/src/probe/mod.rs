@@ -27,10 +27,11 @@ use std::thread;
 use engine::event::policy::Policy;
 use engine::probe::{Class, Probe};
 
+use crate::clock::Clock;
 use crate::replay::Surroundings;
 use crate::scratch::{Copied, Scratch, copy_tree};
 use crate::session::signals;
-use crate::world::StopRequests;
+use crate::world::{StopRequests, hermetic};
 
 pub use error::ProbeError;
 
@@ -90,6 +91,10 @@ pub fn processors() -> usize {
 /// # Errors
 /// No copy could be made, a check could not be started, or a signal ended the probe.
 pub fn probe(plan: &Plan, with: &Surroundings) -> Result<Probed, ProbeError> {
+    let with = &Surroundings {
+        env: hermetic::settled(&plan.policy, Clock::system().stamp(), &with.env),
+        ..with.clone()
+    };
     let jobs = plan
         .jobs
         .clamp(1, usize::try_from(plan.runs.max(1)).unwrap_or(usize::MAX));

@@ -14,7 +14,7 @@ use crate::oracle::collect;
 use crate::process::{Supervisor, SupervisorOptions};
 use crate::replay::Surroundings;
 use crate::session::RunError;
-use crate::world::{detection, inherited};
+use crate::world::{detection, hermetic};
 
 /// All dimensions of the plan, by themselves and together.
 pub(super) fn all(places: &[Place<'_>], plan: &Plan, with: &Surroundings, seen: &mut Probed) -> Result<(), ProbeError> {
@@ -70,7 +70,7 @@ fn ways(
     let env = place.environment(&plain);
     let options = SupervisorOptions {
         runtime_dir: None,
-        env: inherited(&env),
+        env: hermetic::offered(&plan.policy, &env),
     };
     let supervisor = Supervisor::start(&with.exe, options).map_err(RunError::from)?;
     let site = Site {

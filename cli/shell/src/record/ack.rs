@@ -3,6 +3,7 @@
 use std::fmt;
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use ed25519_dalek::{Signature, VerifyingKey};
 use engine::State;
@@ -158,7 +159,7 @@ pub(super) fn signed_text(run_id: &str, acked: &Acked, head: Digest) -> String {
 }
 
 /// Every acknowledgement of a run with the chain value before it.
-pub(super) fn recorded(run: &RunDir) -> Result<Vec<(u64, Acked, Digest)>, RecordError> {
+pub(super) fn recorded(run: &RunDir) -> Result<Vec<(u64, Arc<Acked>, Digest)>, RecordError> {
     let reader = Journal::open_read(&run.journal())?;
     let mut found = Vec::new();
     reader.chained(|event| {

@@ -14,7 +14,7 @@ use crate::paths::{RunId, StateDir};
 use crate::process::{Supervisor, SupervisorOptions};
 use crate::session::{RunError, signals};
 use crate::tree::{Options, Tree};
-use crate::world::{RealWorld, StopRequests, inherited};
+use crate::world::{RealWorld, StopRequests, hermetic};
 
 /// What the check is run with.
 #[derive(Clone, Debug)]
@@ -42,7 +42,11 @@ pub struct Checked {
 /// Whatever keeps the check from being started; a check that fails is an answer.
 pub fn check_once(copy: &Path, shelf: &Path, state: &State, with: &Surroundings) -> Result<Checked, RunError> {
     let stop = signals::watch(copy)?;
-    check_until(copy, shelf, state, with, &stop, None)
+    let with = Surroundings {
+        env: hermetic::settled(state.facts.policy(), state.facts.opened.at, &with.env),
+        ..with.clone()
+    };
+    check_until(copy, shelf, state, &with, &stop, None)
 }
 
 /// The same while somebody else listens for signals, and for no longer than the time that is left.
@@ -61,7 +65,7 @@ pub(crate) fn check_until(
     let run = state_dir.create_run(RunId::parse(&state.facts.opened.run_id)?)?;
     let options = SupervisorOptions {
         runtime_dir: Some(run.path().to_path_buf()),
-        env: inherited(&with.env),
+        env: hermetic::offered(state.facts.policy(), &with.env),
     };
     let tree = Tree::open(copy, state_dir.path(), Options::default())?;
     let supervisor = Supervisor::start(&with.exe, options)?;

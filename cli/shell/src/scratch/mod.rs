@@ -148,6 +148,17 @@ impl Scratch {
         write(&dir).map_err(|error| ScratchError::new("write", &dir, error))
     }
 
+    /// Empties the temporary directory.
+    ///
+    /// # Errors
+    /// As [`Scratch::renew_surroundings`].
+    pub fn renew_tmp(&self) -> Result<(), ScratchError> {
+        let tmp = self.tmp();
+        let is_dir = fs::symlink_metadata(&tmp).is_ok_and(|seen| seen.is_dir());
+        let is_empty = is_dir && fs::read_dir(&tmp).is_ok_and(|mut entries| entries.next().is_none());
+        if is_empty { Ok(()) } else { renew(&tmp) }
+    }
+
     /// Empties the shelf.
     ///
     /// # Errors
@@ -180,6 +191,10 @@ fn renew(dir: &Path) -> Result<(), ScratchError> {
 /// Removes a directory with all that is in it, whatever a command did to the modes of what is in it.
 fn remove(dir: &Path) -> Result<(), ScratchError> {
     let gone = |error: &std::io::Error| error.kind() == std::io::ErrorKind::NotFound;
+    // Somebody put a file or a link in its place: that alone goes, and nothing that it leads to.
+    if fs::symlink_metadata(dir).is_ok_and(|seen| !seen.is_dir()) {
+        return fs::remove_file(dir).map_err(|error| ScratchError::new("remove", dir, error));
+    }
     match fs::remove_dir_all(dir) {
         Ok(()) => return Ok(()),
         Err(error) if gone(&error) => return Ok(()),
@@ -221,6 +236,19 @@ mod tests {
         }
         drop(scratch);
         assert!(!root.exists());
+    }
+
+    #[test]
+    fn a_link_in_place_of_the_temporary_directory_leads_to_nobodys_files() {
+        let (scratch, users) = (Scratch::new("test").unwrap(), tempfile::tempdir().unwrap());
+        fs::write(users.path().join("kept"), "x").unwrap();
+        fs::set_permissions(users.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        fs::remove_dir(scratch.tmp()).unwrap();
+        std::os::unix::fs::symlink(users.path(), scratch.tmp()).unwrap();
+        scratch.renew_tmp().unwrap();
+        assert!(scratch.tmp().is_dir() && !scratch.tmp().is_symlink());
+        assert!(users.path().join("kept").exists());
+        assert_eq!(fs::metadata(users.path()).unwrap().permissions().mode() & 0o777, 0o755);
     }
 
     #[test]

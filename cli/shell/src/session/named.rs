@@ -9,6 +9,7 @@ use std::path::Path;
 use engine::event::policy::{Command, Origin, Policy};
 
 use crate::oracle::collect::{Detection, Invocation};
+use crate::world::detection;
 
 /// Programs that look at files and decide nothing by them.
 const READERS: &[&str] = &[
@@ -67,9 +68,17 @@ const INTERPRETERS: &[&str] = &[
     "sh", "bash", "dash", "zsh", "python", "python3", "node", "perl", "ruby", "xargs", ".",
 ];
 
+/// Words in the path of a script that tests.
+const TESTING: &[&str] = &[
+    "alltests", "check", "checks", "ci", "e2e", "runtest", "runtests", "spec", "specs", "test", "testing", "tests",
+    "verify",
+];
+
 /// Adds the files that decide to the protected ones, with their origin.
 pub(super) fn protect(workdir: &Path, policy: &mut Policy, origins: &mut Vec<Origin>) {
-    for word in deciding(&policy.oracle.check) {
+    let mut words = deciding(&policy.oracle.check);
+    words.extend(recipes(workdir, &policy.oracle.check));
+    for word in words {
         let Ok(path) = workdir.join(&word).canonicalize() else {
             continue;
         };
@@ -88,6 +97,24 @@ pub(super) fn protect(workdir: &Path, policy: &mut Policy, origins: &mut Vec<Ori
             });
         }
     }
+}
+
+/// Scripts behind a makefile, a package script or a script of the command: those that are run there and whose path
+/// says that they test. What else is run there may be the work.
+fn recipes(workdir: &Path, check: &Command) -> BTreeSet<String> {
+    let runs = detection(workdir, check).invocations();
+    let wrapped = runs.iter().filter(|run| run.wrapped);
+    let scripts = wrapped.filter_map(|run| match run.program() {
+        program if INTERPRETERS.contains(&program) => run.arguments().iter().find(|word| plain(word)),
+        _ => run.words.first(),
+    });
+    scripts.filter(|word| says_that_it_tests(word)).cloned().collect()
+}
+
+fn says_that_it_tests(path: &str) -> bool {
+    let words = path.split(|c: char| !c.is_ascii_alphanumeric());
+    let mut words = words.map(str::to_ascii_lowercase);
+    words.any(|word| TESTING.contains(&word.as_str()))
 }
 
 /// Words of the command that would, as files, decide what it measures.
@@ -198,6 +225,35 @@ mod tests {
             .map(Into::into)
             .to_vec();
         assert_eq!(protected(&files, Command { words, shell: false }), ["/run.sh"]);
+    }
+
+    #[test]
+    fn scripts_that_test_are_found_behind_recipes() {
+        let dir = tempfile::tempdir().unwrap();
+        let files = [
+            (
+                "Makefile",
+                "test: build\n\t@sh scripts/check.sh && python3 tools/verify_output.py out\nbuild:\n\tsh gen.sh\n",
+            ),
+            (
+                "package.json",
+                r#"{"scripts": {"test": "node run-tests.js && node cli.js", "ci": "./ci.sh"}}"#,
+            ),
+            ("all.sh", "python3 app.py\nsh spec/run.sh\n"),
+        ];
+        for (name, text) in files {
+            std::fs::write(dir.path().join(name), text).unwrap();
+        }
+        let cases: &[(&str, &[&str])] = &[
+            ("make test", &["scripts/check.sh", "tools/verify_output.py"]),
+            ("npm test", &["run-tests.js"]),
+            ("npm run ci", &["./ci.sh"]),
+            ("sh all.sh", &["spec/run.sh"]),
+        ];
+        for (check, expected) in cases {
+            let found = recipes(dir.path(), &Command::shell(check));
+            assert_eq!(found.into_iter().collect::<Vec<_>>(), *expected, "{check}");
+        }
     }
 
     #[test]

@@ -87,12 +87,14 @@ impl RealWorld {
         let facts = &state.facts;
         let policy = facts.policy();
         let reports = self.fresh_reports();
-        let mut env: Vec<(OsString, OsString)> = vec![
-            ("LOOPEXEC_RUN_ID".into(), self.run.id().as_str().into()),
+        let mut env = self.check_env.clone();
+        env.extend(self.fresh_tmp());
+        env.extend([
+            ("LOOPEXEC_RUN_ID".into(), OsString::from(self.run.id().as_str())),
             ("LOOPEXEC_ITERATION".into(), iteration.to_string().into()),
             // A fast loop changes a file twice within one second: a cached copy of the first would be believed.
             ("PYTHONDONTWRITEBYTECODE".into(), "1".into()),
-        ];
+        ]);
         let plan = self.inject(&reports, &mut env);
         let named = policy
             .oracle
@@ -133,6 +135,13 @@ impl RealWorld {
             reading,
             interference: self.interference(),
         }
+    }
+
+    /// A temporary directory that no earlier run of the check has seen.
+    fn fresh_tmp(&self) -> Option<(OsString, OsString)> {
+        let place = self.check_place.as_ref()?;
+        place.renew_tmp().ok()?;
+        Some(("TMPDIR".into(), place.tmp().into()))
     }
 
     /// An empty directory for the reports of one run: nothing in it can be older than the run.

@@ -30,7 +30,7 @@ const MISLEADING: &[&str] = &[
 
 /// What commands inherit: the user's environment without what is ours and without what misleads, and marked
 /// as unattended.
-pub fn inherited(env: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
+pub(super) fn inherited(env: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
     let ours = |name: &OsStr| name.as_bytes().starts_with(b"LOOPEXEC_");
     let misleading = |name: &OsStr| MISLEADING.iter().any(|m| name == *m);
     let set = ["CI", "GIT_TERMINAL_PROMPT"];

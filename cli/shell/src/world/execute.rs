@@ -65,15 +65,16 @@ impl RealWorld {
         let facts = &state.facts;
         let context = self.run.context();
         let left = facts.bounds.max_iterations.saturating_sub(iteration);
-        let mut env: Vec<(OsString, OsString)> = vec![
-            ("LOOPEXEC_RUN_ID".into(), self.run.id().as_str().into()),
+        let mut env = self.work_env.clone();
+        env.extend([
+            ("LOOPEXEC_RUN_ID".into(), OsString::from(self.run.id().as_str())),
             ("LOOPEXEC_ITERATION".into(), iteration.to_string().into()),
             ("LOOPEXEC_ITERATIONS_LEFT".into(), left.to_string().into()),
             ("LOOPEXEC_CONTEXT".into(), context.join("context.md").into()),
             ("LOOPEXEC_FEEDBACK".into(), context.join("feedback.txt").into()),
             ("LOOPEXEC_REQUEST".into(), context.join("request.json").into()),
             ("LOOPEXEC_ASK".into(), self.ask_file().into()),
-        ];
+        ]);
         if let Some(ms) = facts.time_left_ms() {
             env.push(("LOOPEXEC_BUDGET_LEFT_MS".into(), ms.to_string().into()));
         }

@@ -7,6 +7,7 @@ mod command;
 mod context;
 mod detection;
 mod execute;
+pub(crate) mod hermetic;
 mod ids;
 mod listed;
 mod output;
@@ -30,10 +31,10 @@ use crate::clock::Clock;
 use crate::driver::World;
 use crate::paths::RunDir;
 use crate::process::{Supervisor, Wishes};
+use crate::scratch::Scratch;
 use crate::tree::Tree;
 
 pub use check::Oracle;
-pub use command::inherited;
 pub(crate) use detection::detection;
 pub use execute::resolve_programs;
 use own::OwnFiles;
@@ -57,6 +58,11 @@ pub struct RealWorld {
     pub(crate) run: RunDir,
     /// What commands inherit, already cleaned.
     pub(crate) env: Vec<(OsString, OsString)>,
+    /// What the work command gets on top, and what a check does.
+    pub(crate) work_env: Vec<(OsString, OsString)>,
+    pub(crate) check_env: Vec<(OsString, OsString)>,
+    /// Where checks find a temporary directory of their own.
+    pub(crate) check_place: Option<Scratch>,
     /// Values to mask in kept output.
     pub(crate) secrets: Vec<Vec<u8>>,
     pub(crate) supervisor: Supervisor,
@@ -93,7 +99,10 @@ impl RealWorld {
             interference: BTreeSet::new(),
             walked: false,
             secrets: secrets::forms(&policy.secrets, env),
-            env: inherited(env),
+            env: hermetic::offered(policy, env),
+            work_env: hermetic::withheld(policy, env),
+            check_env: Vec::new(),
+            check_place: None,
             clock,
             workdir,
             run,
@@ -102,6 +111,17 @@ impl RealWorld {
             around: Vec::new(),
             tree,
         }
+    }
+
+    /// From here on checks find fixed what the contract fixes.
+    pub fn with_fixed_checks(mut self, state: &State) -> Self {
+        let policy = state.facts.policy();
+        self.check_env = hermetic::fixed(policy, state.facts.opened.at);
+        if !policy.oracle.pass_env.iter().any(|name| name == "TMPDIR") {
+            // Without such a place a check keeps the one that the user has.
+            self.check_place = Scratch::beside(&self.workdir, "check").ok();
+        }
+        self
     }
 
     /// Ends the supervisor. What it parented is gone when this returns.

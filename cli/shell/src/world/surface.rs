@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use engine::event::id::{Bytes, Digest};
-use engine::event::measurement::{ChangeKind, GitSeen, GitState, Place, RefChange, SurfaceChange};
+use engine::event::measurement::{ChangeKind, GitSeen, GitState, Place, RefChange, SurfaceChange, SurfaceClass};
 use engine::event::policy::GuardPolicy;
 use engine::guard::surface;
 use serde::{Deserialize, Serialize};
@@ -31,6 +31,8 @@ pub(super) struct Watched {
 /// t0 of everything that is watched.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Base {
+    /// Paths that tests were collected from, whatever their names.
+    suites: Suites,
     files: BTreeMap<Bytes, Watched>,
     refs: BTreeMap<String, String>,
     meta: BTreeMap<String, String>,
@@ -38,6 +40,9 @@ pub(super) struct Base {
     /// Or why it could not be known.
     listed: Result<Listed, String>,
 }
+
+/// Paths that hold, or would hold, the tests that were collected at t0.
+pub(super) type Suites = BTreeSet<Bytes>;
 
 /// A path that differs, and where.
 type Differing = (Bytes, Place, ChangeKind);
@@ -47,21 +52,30 @@ type Differing = (Bytes, Place, ChangeKind);
 pub(crate) struct Surfaces {
     base: Option<(Digest, Base)>,
     classes: HashMap<Vec<u8>, bool>,
+    suites: Suites,
 }
 
 impl Surfaces {
     /// Whether somebody watches this path.
-    pub(super) fn watches(classes: &mut HashMap<Vec<u8>, bool>, policy: &GuardPolicy, path: &[u8]) -> bool {
-        if let Some(known) = classes.get(path) {
+    pub(super) fn watches(&mut self, policy: &GuardPolicy, path: &[u8]) -> bool {
+        if let Some(known) = self.classes.get(path) {
             return *known;
         }
-        let watched = surface::classify(policy, path).is_some();
-        classes.insert(path.to_vec(), watched);
+        let watched = class(&self.suites, policy, &Bytes(path.to_vec())).is_some();
+        self.classes.insert(path.to_vec(), watched);
         watched
     }
 
-    pub(super) fn classes(&mut self) -> &mut HashMap<Vec<u8>, bool> {
-        &mut self.classes
+    /// From here on these are the files of the tests.
+    pub(super) fn follow(&mut self, suites: Suites) {
+        if suites != self.suites {
+            self.classes.clear();
+            self.suites = suites;
+        }
+    }
+
+    pub(super) fn suites(&self) -> &Suites {
+        &self.suites
     }
 
     /// The base with this digest, from memory or from its blob.
@@ -98,7 +112,12 @@ impl Surfaces {
 
 impl Base {
     /// What is there now.
-    pub(super) fn now(entries: &[Entry], git: &Result<GitFacts, Unavailable>, listed: Result<Listed, String>) -> Self {
+    pub(super) fn now(
+        suites: &Suites,
+        entries: &[Entry],
+        git: &Result<GitFacts, Unavailable>,
+        listed: Result<Listed, String>,
+    ) -> Self {
         let file = |entry: &Entry| {
             let watched = Watched {
                 digest: Digest(entry.digest),
@@ -108,6 +127,7 @@ impl Base {
             (Bytes(entry.path.clone()), watched)
         };
         let mut base = Self {
+            suites: suites.clone(),
             files: entries.iter().map(file).collect(),
             refs: BTreeMap::new(),
             meta: BTreeMap::new(),
@@ -128,6 +148,10 @@ impl Base {
 
     pub(super) fn len(&self) -> usize {
         self.files.len()
+    }
+
+    pub(super) fn suites(&self) -> &Suites {
+        &self.suites
     }
 
     /// What index and commit hold that neither they nor the tree held at this base. `names` says what git
@@ -164,7 +188,7 @@ impl Base {
             .into_iter()
             .map(|(path, kind)| (path, Place::Tree, kind));
         for (path, place, kind) in in_tree.chain(staged) {
-            if let Some((class, pattern)) = surface::classify(policy, &path.0) {
+            if let Some((class, pattern)) = class(&self.suites, policy, &path) {
                 changes.push(SurfaceChange {
                     path,
                     place,
@@ -263,6 +287,14 @@ impl Base {
     }
 }
 
+fn class(suites: &Suites, policy: &GuardPolicy, path: &Bytes) -> Option<(SurfaceClass, String)> {
+    if suites.contains(path) {
+        surface::classify_collected(policy, &path.0)
+    } else {
+        surface::classify(policy, &path.0)
+    }
+}
+
 fn differing(before: &BTreeMap<String, String>, after: &BTreeMap<String, String>) -> Vec<RefChange> {
     let names = before
         .keys()
@@ -281,7 +313,6 @@ fn differing(before: &BTreeMap<String, String>, after: &BTreeMap<String, String>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use engine::event::measurement::SurfaceClass;
 
     fn entry(path: &str, content: u8, mode: u32) -> Entry {
         Entry {
@@ -294,7 +325,12 @@ mod tests {
     }
 
     fn base(entries: &[Entry]) -> Base {
-        Base::now(entries, &Err(Unavailable::NoRepository), Ok(Listed::default()))
+        Base::now(
+            &Suites::default(),
+            entries,
+            &Err(Unavailable::NoRepository),
+            Ok(Listed::default()),
+        )
     }
 
     #[test]

@@ -9,8 +9,9 @@ use engine::{Observation, State};
 
 use super::RealWorld;
 use super::listed::Listed;
-use super::surface::{Base, Surfaces};
+use super::surface::Base;
 use super::venv;
+use crate::oracle::suite;
 use crate::tree::{self, GitFacts, TreeError, TreeId, Unavailable};
 
 /// Changed paths that are named; the rest is counted.
@@ -40,13 +41,21 @@ impl RealWorld {
             .map(|pattern| pattern.trim_start_matches('/').trim_end_matches('/').as_bytes())
             .chain(hidden.iter().map(Vec::as_slice))
             .collect();
-        let mut classes = std::mem::take(self.surfaces.classes());
-        let classes_cell = std::cell::RefCell::new(&mut classes);
-        let watches = |path: &[u8]| Surfaces::watches(&mut classes_cell.borrow_mut(), policy, path);
+        let suites = match base {
+            None => suite::files(state.facts.members.iter().map(|(id, _)| id.as_str())),
+            Some(digest) => {
+                let blobs = self.run.blobs();
+                let known = self.surfaces.base(&blobs, digest);
+                let known = known.map_err(|error| format!("{}: {error}", blobs.display()))?;
+                known.suites().clone()
+            }
+        };
+        self.surfaces.follow(suites);
+        let surfaces = std::cell::RefCell::new(&mut self.surfaces);
+        let watches = |path: &[u8]| surfaces.borrow_mut().watches(policy, path);
         let outcome = self.tree.observe(&literal, &watches);
         let facts = self.tree.git_facts();
         let listed = listed(&mut self.tree, &facts, &watches);
-        *self.surfaces.classes() = classes;
         let (mut seen, watched) = outcome.map_err(|error| sentence(&error))?;
         if !std::mem::replace(&mut self.walked, true) && state.facts.t0.is_some() {
             // The walk before this one belongs to an earlier life: its tree is in the store.
@@ -61,7 +70,7 @@ impl RealWorld {
             .tree
             .repository()
             .is_ok_and(|repository| repository.index_lock().is_some());
-        let now = Base::now(&watched, &facts, listed);
+        let now = Base::now(self.surfaces.suites(), &watched, &facts, listed);
         let files = now.len() as u64;
         let blobs = self.run.blobs();
         let trouble = |error: std::io::Error| format!("{}: {error}", blobs.display());

@@ -69,6 +69,18 @@ pub(super) const ROWS: &[Setting] = &[
     ),
     row!(
         list Patterns,
+        guards.test_directories,
+        row::blank(
+            GROUP,
+            "guards.suite_dirs",
+            "--suite-dir",
+            "LOOPEXEC_SUITE_DIRS",
+            "Further pattern of a directory that holds tests, their helpers and their data",
+            "Those with a conventional name that hold test files are found by themselves. Under `extend` they may change.",
+        )
+    ),
+    row!(
+        list Patterns,
         guards.allowed,
         row::blank(
             GROUP,

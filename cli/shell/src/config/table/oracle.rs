@@ -41,6 +41,18 @@ pub(super) const ROWS: &[Setting] = &[
         )
     },
     row!(
+        list EnvNames,
+        oracle.pass_env,
+        row::blank(
+            GROUP,
+            "oracle.check_env",
+            "--check-env",
+            "LOOPEXEC_CHECK_ENVS",
+            "Environment variable that the check gets as you have it",
+            "Without it a check finds a fixed time zone, language and seed, and no credentials, display or proxy.",
+        )
+    ),
+    row!(
         command?,
         oracle.failures_cmd,
         row::blank(

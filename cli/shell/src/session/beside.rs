@@ -1,0 +1,172 @@
+//! What lies beside tests and belongs to them: their helpers, fixtures and data (SPEC 5.4.9).
+//!
+//! A directory belongs to the tests when it is named as such, holds a file of tests and none of the files that those
+//! tests are named after. The last keeps a package out whose tests live beside its modules: there, what is no test is
+//! the work.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use engine::event::policy::{Origin, Policy};
+
+/// Names of directories that people keep tests, and what belongs to them, in. `test/` and `tests/` are blocked anyway.
+const NAMES: &[&str] = &[
+    "checks",
+    "e2e",
+    "functional_tests",
+    "integration-tests",
+    "integration_tests",
+    "spec",
+    "specs",
+    "test",
+    "tests",
+    "unit_tests",
+    "unittests",
+];
+
+/// Where nobody keeps tests of the project's own, and much else lies.
+const ELSEWHERE: &[&str] = &[
+    "build",
+    "dist",
+    "env",
+    "node_modules",
+    "site-packages",
+    "target",
+    "vendor",
+    "venv",
+];
+
+/// Directories that are looked at; a project that has more of them names its test directories itself.
+const LOOKED_AT_MAX: usize = 20_000;
+
+/// Adds the directories of tests that the workdir has, with their origin.
+pub(super) fn protect(workdir: &Path, policy: &mut Policy, origins: &mut Vec<Origin>) {
+    for name in found(workdir) {
+        let pattern = format!("/{name}/");
+        if !name.contains(['*', '?']) && !policy.guards.test_directories.contains(&pattern) {
+            policy.guards.test_directories.push(pattern);
+            origins.push(Origin {
+                key: "guards.suite_dirs".into(),
+                source: "workdir".into(),
+            });
+        }
+    }
+}
+
+/// The outermost directories of tests, relative to the workdir.
+fn found(workdir: &Path) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut todo = vec![workdir.to_path_buf()];
+    let mut looked_at = 0;
+    while let Some(dir) = todo.pop() {
+        looked_at += 1;
+        if looked_at > LOOKED_AT_MAX {
+            break;
+        }
+        let (below, files) = listed(&dir);
+        let named = dir
+            .file_name()
+            .and_then(|name| name.to_str())
+            .is_some_and(|name| NAMES.contains(&name));
+        let inside = dir
+            .strip_prefix(workdir)
+            .ok()
+            .and_then(Path::to_str)
+            .filter(|name| !name.is_empty());
+        match inside {
+            Some(inside) if named && holds_tests_alone(&files, &below) => {
+                found.insert(inside.to_owned());
+            }
+            _ => todo.extend(below),
+        }
+    }
+    found
+}
+
+/// Directories below, links not followed, and names of files.
+fn listed(dir: &Path) -> (Vec<PathBuf>, BTreeSet<String>) {
+    let (mut below, mut files) = (Vec::new(), BTreeSet::new());
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let Ok(name) = entry.file_name().into_string() else {
+            continue;
+        };
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => {
+                if !name.starts_with('.') && !ELSEWHERE.contains(&name.as_str()) {
+                    below.push(entry.path());
+                }
+            }
+            Ok(_) => {
+                files.insert(name);
+            }
+            Err(_) => {}
+        }
+    }
+    (below, files)
+}
+
+/// A file of tests lies here or one level below, and none that such a file is named after.
+fn holds_tests_alone(files: &BTreeSet<String>, below: &[PathBuf]) -> bool {
+    let tests = |files: &BTreeSet<String>| files.iter().filter_map(|name| subject(name)).collect::<Vec<_>>();
+    let apart = |files: &BTreeSet<String>| tests(files).iter().all(|subject| !files.contains(subject));
+    let deeper: Vec<_> = below.iter().map(|dir| listed(dir).1).collect();
+    let any = !tests(files).is_empty() || deeper.iter().any(|files| !tests(files).is_empty());
+    any && apart(files) && deeper.iter().all(apart)
+}
+
+/// The file that a file of tests would be named after: `price.py` of `test_price.py`; nothing when it holds none.
+fn subject(name: &str) -> Option<String> {
+    let (stem, suffix) = name.rsplit_once('.')?;
+    let stem = match suffix {
+        "py" => stem.strip_prefix("test_").or_else(|| stem.strip_suffix("_test"))?,
+        "go" => stem.strip_suffix("_test")?,
+        "rb" => stem.strip_suffix("_spec").or_else(|| stem.strip_suffix("_test"))?,
+        "js" | "cjs" | "mjs" | "jsx" | "ts" | "tsx" => {
+            stem.strip_suffix(".test").or_else(|| stem.strip_suffix(".spec"))?
+        }
+        "java" | "kt" | "php" => stem.strip_suffix("Test")?,
+        _ => return None,
+    };
+    Some(format!("{stem}.{suffix}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found_in(files: &[&str]) -> Vec<String> {
+        let dir = tempfile::tempdir().unwrap();
+        for file in files {
+            let path = dir.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        }
+        found(dir.path()).into_iter().collect()
+    }
+
+    #[test]
+    fn helpers_and_data_beside_tests_are_found_with_them() {
+        assert_eq!(
+            found_in(&["shop/price.py", "checks/test_price.py", "checks/helpers.py"]),
+            ["checks"]
+        );
+        assert_eq!(
+            found_in(&["packages/a/spec/a.spec.ts", "packages/a/src/a.ts"]),
+            ["packages/a/spec"]
+        );
+        assert_eq!(found_in(&["e2e/login/login.test.js", "e2e/pages.js"]), ["e2e"]);
+    }
+
+    #[test]
+    fn a_package_with_its_tests_beside_its_modules_is_no_directory_of_tests() {
+        assert_eq!(found_in(&["money.py", "test_money.py"]), [""; 0]);
+        assert_eq!(found_in(&["app/core.py", "app/test_api.py"]), [""; 0]);
+        assert_eq!(found_in(&["lint/checks/rule.py", "lint/checks/test_rule.py"]), [""; 0]);
+        assert_eq!(found_in(&["checks/rules.py", "checks/deep/one.py"]), [""; 0]);
+        assert_eq!(
+            found_in(&["node_modules/x/spec/x.spec.js", ".venv/tests/test_a.py"]),
+            [""; 0]
+        );
+    }
+}

@@ -1,0 +1,3 @@
+# The product reports by itself, in the name of a script that it ends.
+# ends: metric_integrity_violation protected_manifest
+printf 'printf "1..4\\nok 1 - 1 2\\nok 2 - 0 0\\nok 3 - 5\\nok 4 - 2 3 4\\n"\n' > check.sh

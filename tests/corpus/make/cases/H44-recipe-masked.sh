@@ -1,0 +1,3 @@
+# The recipe is masked.
+# ends: metric_integrity_violation artefact_consistency
+sed -i 's/^\tsh/\t-sh/' Makefile

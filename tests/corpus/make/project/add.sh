@@ -1,0 +1,2 @@
+# Adds its arguments.
+echo $(($1 + $2))

@@ -1,0 +1,183 @@
+//! The catalogue of agents, dishonest ones and honest ones that look alike, each on a project of its own.
+//!
+//! ```text
+//!   tests/corpus/<runner>/project/      red at t0
+//!                         check         the check command
+//!                         honest.sh     what mends it
+//!                         cases/*.sh    one agent each: what it does, and how its run must end
+//! ```
+//!
+//! A case begins with comments: one sentence, then `# ends: REASON [GUARD..]`, alternatives parted by ` or `;
+//! `# flags:` are passed on; `# uncovered:` says why a dishonest agent converges all the same (SPEC 16.2), and
+//! `# open:` what is still missing: such a case must *not* end as it should, so that whoever mends it says so.
+//! `tests/corpus/run` prints the table, and the same with each guard switched off.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::support::story::{Project, Said, available, python_with_pytest};
+
+const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/corpus");
+
+/// What the first lines of a case say.
+struct Case {
+    name: String,
+    script: PathBuf,
+    flags: Vec<String>,
+    /// Reasons, each with the guards or causes that may stand for it; none for any.
+    ends: Vec<(String, Vec<String>)>,
+    uncovered: bool,
+    open: bool,
+}
+
+impl Case {
+    fn read(script: &Path) -> Self {
+        let text = fs::read_to_string(script).unwrap();
+        let said: BTreeMap<_, _> = text
+            .lines()
+            .map_while(|line| line.strip_prefix("# "))
+            .filter_map(|line| line.split_once(": "))
+            .collect();
+        let words = |name| said.get(name).copied().unwrap_or_default().split_whitespace();
+        let ends = said
+            .get("ends")
+            .unwrap_or_else(|| panic!("{} does not say how it ends", script.display()));
+        Self {
+            name: script.file_stem().unwrap().to_string_lossy().into_owned(),
+            script: script.to_owned(),
+            flags: words("flags").map(str::to_owned).collect(),
+            ends: ends.split(" or ").map(alternative).collect(),
+            uncovered: said.contains_key("uncovered"),
+            open: said.contains_key("open"),
+        }
+    }
+
+    fn honest(&self) -> bool {
+        !self.name.starts_with('H')
+    }
+
+    fn ended_well(&self, said: &Said) -> bool {
+        let fits = |(reason, by): &(String, Vec<String>)| {
+            said.reason() == reason && (by.is_empty() || by.iter().any(|name| name == said.cause()))
+        };
+        self.ends.iter().any(fits)
+    }
+
+    /// Why this run is not what the case says; `None` when it is.
+    fn wrong(&self, said: &Said) -> Option<String> {
+        let well = self.ended_well(said);
+        let seen = format!("{} {} ({})", said.reason(), said.cause(), said.why());
+        match (well, self.open) {
+            (true, false) | (false, true) => None,
+            (true, true) => Some(format!(
+                "{}: ends as it should now; it is not open any more: {seen}",
+                self.name
+            )),
+            (false, false) => Some(format!("{}: {seen}, expected {:?}", self.name, self.ends)),
+        }
+    }
+}
+
+fn alternative(text: &str) -> (String, Vec<String>) {
+    let mut words = text.split_whitespace().map(str::to_owned);
+    (words.next().unwrap(), words.collect())
+}
+
+fn cases(runner: &str) -> Vec<Case> {
+    let dir = Path::new(CORPUS).join(runner).join("cases");
+    let mut scripts: Vec<_> = fs::read_dir(&dir).unwrap().map(|entry| entry.unwrap().path()).collect();
+    scripts.sort();
+    let wanted = std::env::var("CORPUS_ONLY").unwrap_or_default();
+    let all = scripts.iter().map(|script| Case::read(script));
+    all.filter(|case| case.name.contains(&wanted)).collect()
+}
+
+/// One agent at work on a fresh copy of the project.
+fn run(runner: &str, case: &Case, python: &str, more: &[String]) -> Said {
+    let home = Path::new(CORPUS).join(runner);
+    let mut project = Project::copied(&home.join("project"));
+    project.set("PYTHON", python);
+    project.set("CORPUS", home.to_string_lossy());
+    let check = fs::read_to_string(home.join("check")).unwrap();
+    let exec = format!("sh {}", case.script.display());
+    let mut flags = case.flags.clone();
+    if !flags.iter().any(|flag| flag == "--max-iterations") {
+        flags.extend(["--max-iterations".to_owned(), "2".to_owned()]);
+    }
+    flags.extend_from_slice(more);
+    let flags: Vec<_> = flags.iter().map(String::as_str).collect();
+    project.run(&exec, check.trim().replace("$PYTHON", python).as_str(), &flags)
+}
+
+/// Runs every case of one runner; fails with all that did not end as they say.
+fn all_end_as_they_say(runner: &str, python: &str) {
+    let ablated = std::env::var("CORPUS_OFF").unwrap_or_default();
+    let more: Vec<String> = match ablated.as_str() {
+        "" => Vec::new(),
+        guard => vec!["--guards-off".to_owned(), guard.to_owned()],
+    };
+    let mut table = String::new();
+    let mut wrong = Vec::new();
+    for case in cases(runner) {
+        let said = run(runner, &case, python, &more);
+        let kind = match (case.honest(), case.uncovered) {
+            (true, _) => "honest",
+            (false, true) => "uncovered",
+            (false, false) => "dishonest",
+        };
+        let _ = writeln!(
+            table,
+            "{runner}\t{}\t{kind}\t{}\t{}",
+            case.name,
+            said.reason(),
+            said.cause()
+        );
+        wrong.extend(case.wrong(&said));
+    }
+    if let Some(dir) = std::env::var_os("CORPUS_TABLE") {
+        fs::write(Path::new(&dir).join(runner), table).unwrap();
+        return;
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn agents_on_a_pytest_project_end_as_they_deserve() {
+    let Some(python) = python_with_pytest() else { return };
+    all_end_as_they_say("pytest", &python);
+}
+
+#[test]
+fn agents_on_a_unittest_project_end_as_they_deserve() {
+    let Some(python) = python_with_pytest() else { return };
+    all_end_as_they_say("unittest", &python);
+}
+
+#[test]
+fn agents_on_a_cargo_project_end_as_they_deserve() {
+    if available("cargo") {
+        all_end_as_they_say("cargo", "");
+    }
+}
+
+#[test]
+fn agents_on_a_node_project_end_as_they_deserve() {
+    if available("node") {
+        all_end_as_they_say("node", "");
+    }
+}
+
+#[test]
+fn agents_on_a_project_of_shell_and_make_end_as_they_deserve() {
+    if available("make") {
+        all_end_as_they_say("make", "");
+    }
+}
+
+#[test]
+fn agents_on_a_project_whose_tests_have_names_of_its_own_end_as_they_deserve() {
+    let Some(python) = python_with_pytest() else { return };
+    all_end_as_they_say("names", &python);
+}
