@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::dimensions::{BESIDE, command, of, probe, states};
 use crate::support::Sleeper;
 use crate::support::cli::{Live, Project, Said, wait_until};
-use crate::support::story::python_with_pytest;
+use crate::support::story::{available, python_with_pytest};
 
 /// A directory of programs that is all the check finds, with a `faketime` of this text if any.
 fn programs(project: &Project, faketime: &str) -> std::path::PathBuf {
@@ -153,6 +153,51 @@ fn plugins_and_paths_that_a_project_set_are_still_there_when_its_tests_are_shuff
     // Where the plugin cannot be found nothing was shuffled.
     let check = format!("PYTHONPATH=. PYTEST_PLUGINS= exec {python} -m pytest -q -p theirs");
     let object = probe(&project, &check, &["--dimensions=order"]).exits(0).json();
+    assert_eq!(of(&object, "order")["state"], "not_probed", "{object}");
+}
+
+/// Stands for jest: it shuffles when it is told to, and one of its two tests needs the other before it.
+const JEST: &str = "#!/usr/bin/env node
+const fs = require('fs');
+const given = process.argv.slice(2);
+const value = (name) => (given.find((word) => word.startsWith(name + '=')) || '').split('=')[1];
+const order = ['a', 'b'];
+if (given.includes('--randomize') && value('--seed') === '2') order.reverse();
+const right = order[0] === 'a';
+const one = (title) => ({ ancestorTitles: [], title, fullName: title, failureMessages: [],
+  status: title === 'b' && !right ? 'failed' : 'passed' });
+const report = { success: right, numTotalTests: 2, numPassedTests: right ? 2 : 1, numFailedTests: right ? 0 : 1,
+  testResults: [{ name: process.cwd() + '/it.test.js', status: right ? 'passed' : 'failed',
+    message: '', assertionResults: order.map(one) }] };
+if (value('--outputFile')) fs.writeFileSync(value('--outputFile'), JSON.stringify(report));
+process.exit(right ? 0 : 1);
+";
+
+#[test]
+fn a_runner_that_takes_no_order_from_its_environment_is_told_on_its_command_line() {
+    if !available("node") {
+        return;
+    }
+    let project = Project::new();
+    fs::create_dir_all(project.at("node_modules/.bin")).unwrap();
+    executable(&project.at("node_modules/.bin/jest"), JEST);
+    let flags = ["--dimensions=order,seed"];
+    let mut probing = command(&project, "exec ./node_modules/.bin/jest", &flags);
+    let said = Said::of(&probing.env("NODE_OPTIONS", "--no-warnings").output().unwrap());
+    let object = said.exits(14).json();
+    let order = of(&object, "order");
+    assert_eq!(
+        (&order["state"], &order["by"]),
+        (&"broke".into(), &"shuffled by seed 2".into()),
+        "{object}"
+    );
+    assert_eq!(order["differing"]["total"], 1, "{order}");
+    assert_eq!(states(&object)["seed"], "holds", "{object}");
+
+    // Whoever names an order himself keeps it, and is not said to have been shuffled.
+    let object = probe(&project, "exec ./node_modules/.bin/jest --seed=7", &flags[..1])
+        .exits(0)
+        .json();
     assert_eq!(of(&object, "order")["state"], "not_probed", "{object}");
 }
 

@@ -16,7 +16,10 @@ pub(super) static DIMENSION: Dimension = Dimension {
 const PLUGIN: &str = include_str!("order_plugin.py");
 const MODULE: &str = "loopexec_probe_order";
 const FILE: &str = "loopexec_probe_order.py";
-/// What the plugin is told, and what it leaves when it was obeyed.
+/// What does the same for jest and vitest, by their command line.
+const PRELOAD: &str = include_str!("order_preload.cjs");
+const PRELOAD_FILE: &str = "loopexec_probe_order.cjs";
+/// What either is told, and what it leaves when it was obeyed.
 const WANTED: &str = "order";
 const SIGN: &str = "order.seen";
 
@@ -31,6 +34,7 @@ fn plan(site: &Site<'_>) -> Result<Varied, String> {
         "pytest" => return Err("the check hides plugins from pytest, by which the order is changed".to_owned()),
         "go" => (None, |seed| by_words("GOFLAGS", format!("-shuffle={seed}"))),
         "googletest" => (None, by_googletest),
+        "jest" | "vitest" => (None, by_preload),
         "rspec" => (None, |seed| by_words("SPEC_OPTS", format!("--order rand:{seed}"))),
         "" => return Err("no runner was recognised that takes an order from its environment".to_owned()),
         other => return Err(format!("{other} takes no order of its tests from the environment")),
@@ -48,6 +52,15 @@ fn by_plugin(wanted: String) -> Perturbation {
     Perturbation {
         files: vec![(FILE, PLUGIN.to_owned()), (WANTED, wanted)],
         pytest_plugins: vec![MODULE],
+        signs: vec![SIGN],
+        ..Perturbation::default()
+    }
+}
+
+fn by_preload(seed: u32) -> Perturbation {
+    Perturbation {
+        files: vec![(PRELOAD_FILE, PRELOAD.to_owned()), (WANTED, seed.to_string())],
+        node_preloads: vec![PRELOAD_FILE],
         signs: vec![SIGN],
         ..Perturbation::default()
     }
