@@ -160,7 +160,7 @@ fn of_checks_that_mind_one_thing_each_that_one_is_named_and_no_other() {
     let clean = states(&rows[0].as_ref().unwrap().1);
     println!("{:<12} {}", "minds", NAMES.map(|name| format!("{name:<11}")).join(" "));
     for (minded, row) in wanted.iter().zip(&rows) {
-        let Some((code, object)) = row else {
+        let Some((_, object)) = row else {
             println!("{minded:<12} skipped");
             continue;
         };
