@@ -115,7 +115,7 @@ impl Bench {
             after_check: tree(),
             check: run(0),
             measurement: measurement(),
-            universe: now.passing(),
+            universe: now.passing(None),
             members: now,
             active_at_t0: vec![],
             accepted: members(&[("a", MemberStatus::Passed), ("b", MemberStatus::Failed)]),

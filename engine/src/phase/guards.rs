@@ -81,7 +81,8 @@ impl Room for Guards {
                 .filter(|run| run.state == GuardState::Active);
             facts.active_guards = active.map(|run| run.guard.clone()).collect();
         }
-        let passing = facts.members.passing();
+        let accepted = facts.accepted.as_ref().map(|accepted| &accepted.passing);
+        let passing = facts.members.passing(accepted);
         let (broke, fixed) = match &facts.accepted {
             Some(accepted) => (
                 accepted.passing.minus(&passing),
