@@ -97,6 +97,7 @@ const BANS: &[Ban] = &[
             "cli/shell/src/process/outcome.rs",
             "cli/shell/src/process/protocol.rs",
             "cli/shell/src/session/projection.rs",
+            "cli/shell/src/world/assertions.rs",
             "cli/shell/src/world/context.rs",
             "cli/shell/src/world/ids.rs",
             "cli/shell/src/world/listed.rs",
