@@ -2,6 +2,7 @@
 //! rooms saw into observations. It judges nothing.
 
 mod artefact;
+mod assertions;
 mod check;
 mod command;
 mod context;
@@ -34,6 +35,7 @@ use crate::process::{Supervisor, Wishes};
 use crate::scratch::Scratch;
 use crate::tree::Tree;
 
+use assertions::Assertions;
 pub use check::Oracle;
 pub(crate) use detection::detection;
 pub use execute::resolve_programs;
@@ -72,6 +74,7 @@ pub struct RealWorld {
     pub(crate) tree: Tree,
     pub(crate) oracle: Oracle,
     pub(crate) surfaces: Surfaces,
+    pub(crate) assertions: Assertions,
     pub(crate) own: OwnFiles,
     /// The governor's own files that somebody else changed, until the effect under way reports them.
     pub(crate) interference: BTreeSet<String>,
@@ -95,6 +98,7 @@ impl RealWorld {
         Self {
             oracle: Oracle::new(&workdir, &policy.oracle),
             surfaces: Surfaces::default(),
+            assertions: Assertions::default(),
             own: OwnFiles::new(&workdir, &run),
             interference: BTreeSet::new(),
             walked: false,
