@@ -17,6 +17,7 @@ mod secrets;
 mod surface;
 mod tree;
 mod venv;
+mod vet;
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -31,6 +32,7 @@ use crate::clock::Clock;
 use crate::driver::World;
 use crate::paths::RunDir;
 use crate::process::{Supervisor, Wishes};
+use crate::replay::Surroundings;
 use crate::scratch::Scratch;
 use crate::tree::Tree;
 
@@ -75,6 +77,8 @@ pub struct RealWorld {
     pub(crate) interference: BTreeSet<String>,
     /// This life has walked the tree.
     pub(crate) walked: bool,
+    /// What the check is run with in copies; without it no copy is made.
+    pub(crate) surroundings: Option<Surroundings>,
 }
 
 impl RealWorld {
@@ -96,6 +100,7 @@ impl RealWorld {
             own: OwnFiles::new(&workdir, &run),
             interference: BTreeSet::new(),
             walked: false,
+            surroundings: None,
             secrets: secrets::forms(&policy.secrets, env),
             env: hermetic::offered(policy, env),
             work_env: hermetic::withheld(policy, env),
@@ -107,6 +112,15 @@ impl RealWorld {
             supervisor,
             stop,
             tree,
+        }
+    }
+
+    /// This world may run the check in copies too.
+    #[must_use]
+    pub fn with_copies(self, surroundings: Surroundings) -> Self {
+        Self {
+            surroundings: Some(surroundings),
+            ..self
         }
     }
 
@@ -145,6 +159,7 @@ impl World for RealWorld {
                 ..
             } => self.check(state, *iteration, *attempt, *time_left_ms),
             Effect::Restore { to, .. } => self.restore(*to),
+            Effect::Vet(request) => self.vet(state, request),
         }
     }
 
