@@ -15,7 +15,7 @@ use crate::support::vocabulary;
 /// Whatever these say in one word is a cause.
 const ROOMS: &[&str] = &[
     "engine/src/phase/",
-    "engine/src/probe.rs",
+    "engine/src/probe/",
     "engine/src/progress/",
     "engine/src/state",
     "cli/src/failure.rs",
@@ -43,7 +43,6 @@ const UNBUILT: &[&str] = &[
     "credential_not_revocable",
     "credential_path_mounted",
     "credential_unbounded",
-    "dimension_broke",
     "egress_cap",
     "governor_gone",
     "governor_stalled",

@@ -1,6 +1,8 @@
 //! `probe-check`: how sure one may be of a check, shown by checks that are steady, flaky, or change what they measure.
 
+mod dimensions;
 mod places;
+mod tools;
 
 use std::collections::BTreeMap;
 use std::fs;

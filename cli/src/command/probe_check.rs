@@ -7,6 +7,7 @@ use engine::words::counted;
 use serde::Serialize;
 use shell::config::{self, Inputs, fixed};
 use shell::paths;
+use shell::probe::dimension::{self, Dimension};
 use shell::probe::{self, Plan, Probed};
 use shell::replay::Surroundings;
 
@@ -14,14 +15,17 @@ use crate::app::Scene;
 use crate::contract::{self, ProbeFlags};
 use crate::failure::Failure;
 use crate::outcome::{Advice, Answer, Outcome};
+use crate::render::dimensions::Dimensions;
 use crate::render::probe::{self as shown, Shown};
 use crate::render::{self, safe};
-use crate::which::{Workdir, workdir_flag};
+use crate::which::{Workdir, quoted, workdir_flag};
 
 /// Runs without a flag that says how many.
 const RUNS: u32 = 10;
 /// More runs than this are a mistake.
 const RUNS_MAX: u32 = 10_000;
+/// In place of a list of dimensions.
+const ALL: &str = "all";
 /// Each needs a supervisor and a copy.
 const JOBS_MAX: i64 = 256;
 
@@ -48,6 +52,13 @@ pub(crate) struct Args {
     /// Runs of each of the two blocks that look for side effects; 0 leaves them out
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(0..=i64::from(RUNS_MAX)))]
     side_effect_runs: u32,
+    /// Vary the surroundings too, one thing at a time and then all at once: all of order, seed, clock, timezone, locale,
+    /// concurrency, load, network, home, tmp, umask and path, or those listed
+    #[arg(long, value_name = "LIST", num_args = 0..=1, require_equals = true, default_missing_value = ALL)]
+    dimensions: Option<String>,
+    /// Runs under each of them, at least
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(3..=i64::from(RUNS_MAX)))]
+    dimension_runs: u32,
     /// Copy .git too, for a check that asks git
     #[arg(long)]
     with_git: bool,
@@ -59,6 +70,7 @@ const EXAMPLES: &str = "\
 Examples:
   loopexec probe-check --check 'make test'                   10 runs, no target
   loopexec probe-check --max-flake-rate 0.05 --jobs 0        59 runs, one on each processor
+  loopexec probe-check --dimensions=order,network            what the check minds around it
   loopexec probe-check --runs 200 --check-timeout 2m --json  as many as you like, for programs";
 
 /// The object of this command.
@@ -97,6 +109,27 @@ fn runs(args: &Args) -> Result<(u32, bool), Failure> {
     }
 }
 
+/// What is to be varied, in the order of the list of all, each once.
+fn dimensions(list: Option<&str>) -> Result<Vec<&'static Dimension>, Failure> {
+    let Some(list) = list else {
+        return Ok(Vec::new());
+    };
+    let wanted: Vec<&str> = list.split(',').map(str::trim).collect();
+    if let Some(strange) = wanted
+        .iter()
+        .find(|name| **name != ALL && dimension::by_name(name).is_none())
+    {
+        let names: Vec<_> = dimension::ALL.iter().map(|dimension| dimension.name).collect();
+        return Err(Failure::usage(format!(
+            "--dimensions: there is no {}; there are {} and {ALL}",
+            quoted(strange),
+            names.join(", ")
+        )));
+    }
+    let is_wanted = |dimension: &&&Dimension| wanted.contains(&ALL) || wanted.contains(&dimension.name);
+    Ok(dimension::ALL.iter().filter(is_wanted).copied().collect())
+}
+
 pub(crate) fn run(args: Args, scene: &Scene) -> Result<Outcome, Failure> {
     let (runs, until_disagreement) = runs(&args)?;
     let workdir = paths::workdir(&args.at.workdir)?;
@@ -118,6 +151,8 @@ pub(crate) fn run(args: Args, scene: &Scene) -> Result<Outcome, Failure> {
         },
         until_disagreement,
         with_git: args.with_git,
+        dimensions: dimensions(args.dimensions.as_deref())?,
+        dimension_runs: args.dimension_runs,
     };
     if !scene.json {
         render::err(&announcement(&plan));
@@ -125,6 +160,7 @@ pub(crate) fn run(args: Args, scene: &Scene) -> Result<Outcome, Failure> {
     let with = Surroundings {
         env: scene.env.clone(),
         exe: scene.exe()?,
+        around: Vec::new(),
     };
     let probed = probe::probe(&plan, &with)?;
     Ok(outcome(&args, &plan, &probed))
@@ -132,16 +168,20 @@ pub(crate) fn run(args: Args, scene: &Scene) -> Result<Outcome, Failure> {
 
 fn announcement(plan: &Plan) -> String {
     format!(
-        "probing `{}`: {} in fresh copies, {} at once\n",
+        "probing `{}`: {} in fresh copies, {} at once{}\n",
         safe(&plan.policy.oracle.check.display()),
         counted(u64::from(plan.runs), "run"),
-        plan.jobs
+        plan.jobs,
+        match plan.dimensions.len() {
+            0 => String::new(),
+            count => format!(", then under {}", counted(count as u64, "dimension")),
+        }
     )
 }
 
 fn outcome(args: &Args, plan: &Plan, probed: &Probed) -> Outcome {
     let judged = judge(&probed.probe, args.max_flake_rate);
-    let fault = judged.fault.or_else(|| cut_short(probed, &judged));
+    let fault = judged.fault.or_else(|| cut_short(plan, probed, &judged));
     let status = if fault.is_some() { "error" } else { "ok" };
     let mut answer = Answer::new("probe-check", status);
     let exits: Vec<_> = probed.probe.fresh.exits().collect();
@@ -150,7 +190,8 @@ fn outcome(args: &Args, plan: &Plan, probed: &Probed) -> Outcome {
     }
     let figures = Shown::of(plan, probed, &judged, args.max_flake_rate);
     let why = shown::sentence(&figures, probed, fault);
-    let advice = advice(args, plan, &judged, fault, &why);
+    let broken = figures.dimensions().map(Dimensions::broken_names).unwrap_or_default();
+    let advice = advice(args, plan, &judged, fault, &why, &broken);
     let mut text = format!("{}: {why}\n", shown::word(fault, &judged));
     text.push_str(&figures.lines());
     if fault.is_some() {
@@ -158,7 +199,9 @@ fn outcome(args: &Args, plan: &Plan, probed: &Probed) -> Outcome {
     }
     text.push_str(&format!("next: {}\n", safe(&advice.next)));
     answer.advice = Some(advice);
-    let warnings = warnings(plan, probed);
+    let mut warnings = warnings(plan, probed);
+    let unprobed = figures.dimensions().into_iter().flat_map(Dimensions::not_probed);
+    warnings.extend(unprobed.map(|(name, why)| format!("{name} was not probed, which is no pass: {why}")));
     answer = answer.with(&Objects {
         probe: figures,
         warnings: warnings.clone(),
@@ -174,8 +217,8 @@ fn outcome(args: &Args, plan: &Plan, probed: &Probed) -> Outcome {
 }
 
 /// The probe's own time was over before what was asked for could be shown.
-fn cut_short(probed: &Probed, judged: &Judged) -> Option<(HaltReason, &'static str)> {
-    let is_shown = judged.certified == Some(true);
+fn cut_short(plan: &Plan, probed: &Probed, judged: &Judged) -> Option<(HaltReason, &'static str)> {
+    let is_shown = judged.certified == Some(true) && plan.dimensions.is_empty();
     (probed.out_of_time && !is_shown).then_some((HaltReason::BudgetExceeded, "run_deadline"))
 }
 
@@ -208,7 +251,14 @@ fn warnings(plan: &Plan, probed: &Probed) -> Vec<String> {
 }
 
 /// What to make of it and what to type next.
-fn advice(args: &Args, plan: &Plan, judged: &Judged, fault: Option<(HaltReason, &'static str)>, why: &str) -> Advice {
+fn advice(
+    args: &Args,
+    plan: &Plan,
+    judged: &Judged,
+    fault: Option<(HaltReason, &'static str)>,
+    why: &str,
+    broken: &[&str],
+) -> Advice {
     let mut same = format!("loopexec probe-check{}", workdir_flag(&plan.workdir));
     same.push_str(&contract::spelled(&args.contract.0));
     if args.with_git {
@@ -228,6 +278,10 @@ fn advice(args: &Args, plan: &Plan, judged: &Judged, fault: Option<(HaltReason, 
             format!("{same} --max-flake-rate {}", fixed::show(u64::from(rate), 6)),
         ),
         Some((HaltReason::BudgetExceeded, _)) => ("raise-the-limit", format!("{same} --jobs 0")),
+        // The same once more, once it is mended.
+        Some((_, cause)) if cause.starts_with("dimension_") => {
+            ("fix-check", format!("{same} --dimensions={}", broken.join(",")))
+        }
         // Runs beside each other can clash over a port or a file: that would be no flakiness of one alone.
         Some((HaltReason::CheckFlaky, _)) if plan.jobs > 1 => {
             ("fix-check", format!("{same} --runs {} --jobs 1", plan.runs))

@@ -73,6 +73,7 @@ pub(crate) fn of_place(place: &Place, scene: &Scene) -> Result<Replayed, Failure
     let with = Surroundings {
         env: scene.env.clone(),
         exe: scene.exe()?,
+        around: Vec::new(),
     };
     let (_, replayed) = replay::replay(place, &VerifyOptions::default(), &with)?;
     Ok(replayed)

@@ -3,6 +3,7 @@
 //! Results go to standard output, everything else to standard error. A reader that went away is no failure: what can no
 //! longer be written is dropped, and the exit code stays what it was.
 
+pub(crate) mod dimensions;
 mod guards;
 pub(crate) mod junit;
 pub(crate) mod probe;

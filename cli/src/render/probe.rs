@@ -10,6 +10,7 @@ use serde::Serialize;
 use shell::config::fixed;
 use shell::probe::{Plan, Probed};
 
+use super::dimensions::Dimensions;
 use super::safe;
 
 /// How many names of one kind are shown.
@@ -62,6 +63,8 @@ pub(crate) struct Shown {
     /// The runs prove a flake rate above the target.
     proved_flaky: bool,
     side_effects: SideEffects,
+    /// What the check minds of its surroundings; null when nothing was to be varied, and when no verdict was steady.
+    dimensions: Option<Dimensions>,
     copied_files: u64,
     copied_bytes: u64,
     out_of_time: bool,
@@ -77,7 +80,7 @@ struct Exit {
 /// Names, and how many there are of them.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-struct Names {
+pub(crate) struct Names {
     total: u64,
     /// The first of them.
     first: Vec<String>,
@@ -123,7 +126,7 @@ impl Repeated {
 }
 
 impl Names {
-    fn of(names: impl ExactSizeIterator<Item = String>) -> Self {
+    pub(crate) fn of(names: impl ExactSizeIterator<Item = String>) -> Self {
         Self {
             total: names.len() as u64,
             first: names.take(NAMES_MAX).collect(),
@@ -134,7 +137,11 @@ impl Names {
         Self::of(paths.iter().map(|path| path.to_string_lossy().into_owned()))
     }
 
-    fn words(&self) -> String {
+    pub(crate) fn total(&self) -> u64 {
+        self.total
+    }
+
+    pub(crate) fn words(&self) -> String {
         let more = self.total.saturating_sub(self.first.len() as u64);
         let shown = self.first.join(", ");
         match more {
@@ -195,10 +202,15 @@ impl Shown {
                 written_in_home: Names::paths(&probed.written_in_home),
                 written_in_tmp: Names::paths(&probed.written_in_tmp),
             },
+            dimensions: Dimensions::of(probed),
             copied_files: probed.copied.files,
             copied_bytes: probed.copied.bytes,
             out_of_time: probed.out_of_time,
         }
+    }
+
+    pub(crate) fn dimensions(&self) -> Option<&Dimensions> {
+        self.dimensions.as_ref()
     }
 
     /// The figures, one a line.
@@ -251,6 +263,9 @@ impl Shown {
         line("wrote", self.side_effects.written_in_tree.words());
         line("wrote home", self.side_effects.written_in_home.words());
         line("wrote tmp", self.side_effects.written_in_tmp.words());
+        for (name, fared) in self.dimensions.iter().flat_map(Dimensions::lines) {
+            line(name, fared);
+        }
         out
     }
 }
@@ -273,13 +288,18 @@ pub(crate) fn sentence(shown: &Shown, probed: &Probed, fault: Option<(HaltReason
         |ppm| format!("with 95 % confidence at most {} of runs say otherwise", share(ppm)),
     );
     let Some((reason, cause)) = fault else {
-        return format!("{runs} in fresh copies agreed ({verdict}); {upper}");
+        let varied = shown.dimensions.as_ref().map(Dimensions::summary).unwrap_or_default();
+        return format!("{runs} in fresh copies agreed ({verdict}); {upper}{varied}");
     };
     let written = |names: &Names| match names.total {
         0 => String::new(),
         _ => format!(" (it wrote {})", safe(&names.words())),
     };
     match (reason, cause) {
+        (_, "dimension_broke" | "dimension_disagreed" | "dimension_nondeterministic") => {
+            let varied = shown.dimensions.as_ref();
+            varied.map(|varied| varied.sentence(reason, cause)).unwrap_or_default()
+        }
         (HaltReason::CheckFlaky, _) => format!(
             "{} of {runs} disagreed with the rest on identical copies{}",
             shown.runs.saturating_sub(shown.agreeing),
@@ -331,7 +351,7 @@ fn of_one(ppm: u32) -> f64 {
     f64::from(ppm) / f64::from(PPM)
 }
 
-fn class_word(class: &Class) -> &'static str {
+pub(crate) fn class_word(class: &Class) -> &'static str {
     match class {
         Class::Green => "green",
         Class::Red => "red",

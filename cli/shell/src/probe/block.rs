@@ -120,6 +120,9 @@ fn take(ran: Result<Ran, Ended>, seen: &mut Probed, block: fn(&mut Probed) -> &m
                 seen.stderr = ran.stderr;
             }
             seen.survivors = seen.survivors.saturating_add(ran.survivors);
+            if seen.collector.is_empty() {
+                seen.collector = ran.collector;
+            }
             block(seen).add(ran.verdict, ran.exit, ran.output);
             true
         }

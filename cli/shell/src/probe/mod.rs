@@ -5,7 +5,8 @@
 //!                                                                  |
 //!     block fresh    one place a run, as many at once as wanted    |  the first run alone: a check that
 //!     block shared   a new tree a run, one home and tmp for all    |  cannot be started costs one copy
-//!     block rerun    one tree for all, a new home and tmp a run    v
+//!     block rerun    one tree for all, a new home and tmp a run    |
+//!     vary           one change a run, all of it new               v
 //!                                                             engine::probe::judge
 //! ```
 //!
@@ -13,8 +14,10 @@
 //! [`probe()`].
 
 mod block;
+pub mod dimension;
 mod error;
 mod place;
+mod vary;
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -32,6 +35,7 @@ use crate::world::{StopRequests, hermetic};
 
 pub use error::ProbeError;
 
+use dimension::Dimension;
 use place::{Clockwork, Place};
 
 /// What is probed, and how often.
@@ -49,6 +53,10 @@ pub struct Plan {
     /// No more runs once one disagreed.
     pub until_disagreement: bool,
     pub with_git: bool,
+    /// What is varied, one after the other and then all at once; nothing for no such runs.
+    pub dimensions: Vec<&'static Dimension>,
+    /// Runs under each of them, at least.
+    pub dimension_runs: u32,
 }
 
 /// What the runs showed.
@@ -61,6 +69,10 @@ pub struct Probed {
     /// Below the shared home and temporary directory.
     pub written_in_home: Vec<PathBuf>,
     pub written_in_tmp: Vec<PathBuf>,
+    /// In what ways each dimension was varied, in the order of their runs.
+    pub ways: Vec<Vec<String>>,
+    /// Name of the collector that read the first run; empty for none.
+    pub collector: String,
     /// Processes that outlived a run of the check; none is left.
     pub survivors: u32,
     /// The probe's own time was over before all runs were done.
@@ -86,11 +98,13 @@ pub fn probe(plan: &Plan, with: &Surroundings) -> Result<Probed, ProbeError> {
     let jobs = plan
         .jobs
         .clamp(1, usize::try_from(plan.runs.max(1)).unwrap_or(usize::MAX));
-    let stops = signals::watch_for(&plan.workdir, jobs)?;
+    // One dimension runs the check twice at once.
+    let places = if plan.dimensions.is_empty() { jobs } else { jobs.max(2) };
+    let stops = signals::watch_for(&plan.workdir, places)?;
     let Some(stop) = stops.first() else {
         return Err(ProbeError::Interrupted { signal: 0 });
     };
-    let seen = with_stops(plan, with, &stops);
+    let seen = with_stops(plan, with, &stops, jobs);
     match stop.first.load(Ordering::SeqCst) {
         0 => seen,
         // Whatever else it was that failed then.
@@ -98,7 +112,7 @@ pub fn probe(plan: &Plan, with: &Surroundings) -> Result<Probed, ProbeError> {
     }
 }
 
-fn with_stops(plan: &Plan, with: &Surroundings, stops: &[StopRequests]) -> Result<Probed, ProbeError> {
+fn with_stops(plan: &Plan, with: &Surroundings, stops: &[StopRequests], jobs: usize) -> Result<Probed, ProbeError> {
     let clockwork = Clockwork::starting(plan.policy.bounds.timeout_ms);
     let goes_on = || stops.iter().all(|stop| stop.first.load(Ordering::SeqCst) == 0);
     let master = Scratch::beside(&plan.workdir, "master")?;
@@ -108,10 +122,13 @@ fn with_stops(plan: &Plan, with: &Surroundings, stops: &[StopRequests]) -> Resul
         .iter()
         .map(|stop| Place::new(&master, plan, with, stop, clockwork))
         .collect::<Result<_, _>>()?;
-    block::fresh(&places, plan, &mut seen)?;
+    block::fresh(places.get(..jobs).unwrap_or(&places), plan, &mut seen)?;
     if let (Some(place), true) = (places.first(), is_worth_more(&seen)) {
         block::shared(place, plan, &mut seen)?;
         block::rerun(place, plan, &mut seen)?;
+        if !plan.dimensions.is_empty() {
+            vary::all(&places, plan, with, &mut seen)?;
+        }
     }
     Ok(seen)
 }
@@ -133,6 +150,8 @@ impl Probed {
             written_in_tree: Vec::new(),
             written_in_home: Vec::new(),
             written_in_tmp: Vec::new(),
+            ways: Vec::new(),
+            collector: String::new(),
             survivors: 0,
             out_of_time: false,
             stderr: String::new(),

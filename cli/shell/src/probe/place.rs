@@ -1,5 +1,6 @@
 //! Where runs of a probe happen, one at a time: a scratch place that is made ready anew before each.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
@@ -10,8 +11,10 @@ use engine::event::run::RunOpened;
 use engine::probe::Verdict;
 use engine::{State, VERSION};
 
+use super::dimension::Perturbation;
 use super::{Plan, ProbeError};
 use crate::clock;
+use crate::process::Wishes;
 use crate::replay::{Surroundings, check_until};
 use crate::scratch::{Scratch, copy_tree};
 use crate::world::StopRequests;
@@ -56,6 +59,10 @@ pub(super) struct Ran {
     pub stderr: String,
     /// Processes that outlived it.
     pub survivors: u32,
+    /// Name of the collector that read it; empty for none.
+    pub collector: String,
+    /// A sign of the change that is not there.
+    pub missing_sign: Option<&'static str>,
 }
 
 /// Why a run was not made, or came to nothing.
@@ -82,16 +89,11 @@ impl<'a> Place<'a> {
         stop: &'a StopRequests,
         clockwork: Clockwork,
     ) -> Result<Self, ProbeError> {
-        let scratch = Scratch::beside(&plan.workdir, "probe")?;
-        let with = Surroundings {
-            env: scratch.environment(&with.env),
-            exe: with.exe.clone(),
-        };
         Ok(Self {
-            scratch,
+            scratch: Scratch::beside(&plan.workdir, "probe")?,
             master: master.tree(),
             policy: &plan.policy,
-            with,
+            with: with.clone(),
             stop,
             clockwork,
         })
@@ -107,6 +109,10 @@ impl<'a> Place<'a> {
 
     pub(super) fn tmp(&self) -> PathBuf {
         self.scratch.tmp()
+    }
+
+    pub(super) fn wishes(&self) -> &Wishes {
+        &self.stop.wishes
     }
 
     pub(super) fn was_interrupted(&self) -> bool {
@@ -126,17 +132,53 @@ impl<'a> Place<'a> {
 
     /// Makes the place ready and runs the check in it, once.
     pub(super) fn run(&self, renewed: Renewed) -> Result<Result<Ran, Ended>, ProbeError> {
-        if self.was_interrupted() {
-            return Ok(Err(Ended::Interrupted));
-        }
-        if self.clockwork.is_over() {
-            return Ok(Err(Ended::OutOfTime));
+        if let Some(ended) = self.has_ended() {
+            return Ok(Err(ended));
         }
         self.renew(renewed)?;
-        let tree = self.scratch.tree();
-        let state = state(&tree, self.policy);
+        self.check(&Perturbation::default())
+    }
+
+    /// Makes the place ready for a run under a change, all of it new.
+    pub(super) fn renew_for(&self, change: &Perturbation) -> Result<(), ProbeError> {
+        self.scratch.clear_tree()?;
+        self.scratch.renew_surroundings()?;
+        self.scratch.renew_variation()?;
+        let tree = self.tree_under(change);
+        if let Some(parent) = tree.parent() {
+            self.scratch.make(parent)?;
+        }
+        copy_tree(&self.master, &tree, true, || !self.was_interrupted())?;
+        if !change.home_is_missing {
+            self.scratch.make(&self.home_under(change))?;
+        }
+        self.scratch.make(&self.tmp_under(change))?;
+        self.scratch.write_support(|dir| change.support(dir))?;
+        Ok(self.scratch.renew_shelf()?)
+    }
+
+    /// Why no run is to be begun, if so.
+    pub(super) fn has_ended(&self) -> Option<Ended> {
+        match (self.was_interrupted(), self.clockwork.is_over()) {
+            (true, _) => Some(Ended::Interrupted),
+            (false, true) => Some(Ended::OutOfTime),
+            (false, false) => None,
+        }
+    }
+
+    /// Runs the check, once, in the place as it is.
+    pub(super) fn check(&self, change: &Perturbation) -> Result<Result<Ran, Ended>, ProbeError> {
+        let tree = self.tree_under(change);
+        let mut policy = self.policy.clone();
+        change.stretch(&mut policy.bounds);
+        let state = state(&tree, &policy);
         let left = self.clockwork.left_ms();
-        let checked = check_until(&tree, &self.scratch.shelf(), &state, &self.with, self.stop, left)?;
+        let with = Surroundings {
+            env: self.environment(change),
+            exe: self.with.exe.clone(),
+            around: change.around.clone(),
+        };
+        let checked = check_until(&tree, &self.scratch.shelf(), &state, &with, self.stop, left)?;
         let verdict = match Verdict::of(&checked.run, &checked.reading, &state.facts) {
             Some(verdict) => verdict,
             None if checked.signal != 0 => return Ok(Err(Ended::Interrupted)),
@@ -150,7 +192,30 @@ impl<'a> Place<'a> {
             output: checked.reading.output_digest,
             stderr: String::from_utf8_lossy(&checked.run.stderr.head.0).into_owned(),
             survivors: u32::try_from(checked.run.survivors.len()).unwrap_or(u32::MAX),
+            collector: checked.reading.collector,
+            missing_sign: change.missing_sign(&self.scratch.support()),
         }))
+    }
+
+    /// What the check inherits under a change.
+    pub(super) fn environment(&self, change: &Perturbation) -> Vec<(OsString, OsString)> {
+        let env = Scratch::environment(&self.with.env, &self.home_under(change), &self.tmp_under(change));
+        change.environment(env, &self.scratch.support())
+    }
+
+    fn tree_under(&self, change: &Perturbation) -> PathBuf {
+        let varied = change.tree.as_ref();
+        varied.map_or_else(|| self.tree(), |path| self.scratch.varied().join(path))
+    }
+
+    fn home_under(&self, change: &Perturbation) -> PathBuf {
+        let varied = change.home.as_ref();
+        varied.map_or_else(|| self.home(), |path| self.scratch.varied().join(path))
+    }
+
+    fn tmp_under(&self, change: &Perturbation) -> PathBuf {
+        let varied = change.tmp.as_ref();
+        varied.map_or_else(|| self.tmp(), |path| self.scratch.varied().join(path))
     }
 }
 

@@ -23,6 +23,8 @@ pub struct Surroundings {
     pub env: Vec<(OsString, OsString)>,
     /// The binary that is started once more as the supervisor.
     pub exe: PathBuf,
+    /// Words that stand before those of the check, when it is run; how it is read they do not touch.
+    pub around: Vec<OsString>,
 }
 
 /// One check that ended.
@@ -68,6 +70,7 @@ pub(crate) fn check_until(
     let tree = Tree::open(copy, state_dir.path(), Options::default())?;
     let supervisor = Supervisor::start(&with.exe, options)?;
     let mut world = RealWorld::new(state, Clock::system(), run, &with.env, supervisor, stop.clone(), tree);
+    world.around.clone_from(&with.around);
     let effect = Effect::Check {
         iteration: state.facts.iteration,
         attempt: 1,

@@ -6,6 +6,8 @@
 //!     home/     HOME, and the XDG directories below it
 //!     tmp/      TMPDIR
 //!     shelf/    what the governor keeps of the runs in it
+//!     varied/   where a run finds one of the first three when it is to find it elsewhere; not there until then
+//!     support/  what is injected into a run; not there until then
 //! ```
 //!
 //! The user's tree is never the place of an experiment: nothing here writes to the tree that is copied, and a link in
@@ -96,6 +98,14 @@ impl Scratch {
         self.root.join("shelf")
     }
 
+    pub fn varied(&self) -> PathBuf {
+        self.root.join("varied")
+    }
+
+    pub fn support(&self) -> PathBuf {
+        self.root.join("support")
+    }
+
     /// Takes away the copy.
     ///
     /// # Errors
@@ -111,6 +121,32 @@ impl Scratch {
     pub fn renew_surroundings(&self) -> Result<(), ScratchError> {
         renew(&self.home())?;
         renew(&self.tmp())
+    }
+
+    /// Empties the places of what is varied and injected.
+    ///
+    /// # Errors
+    /// As [`Scratch::renew_surroundings`].
+    pub fn renew_variation(&self) -> Result<(), ScratchError> {
+        renew(&self.varied())?;
+        renew(&self.support())
+    }
+
+    /// Makes a private directory below the place of what is varied.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn make(&self, dir: &Path) -> Result<(), ScratchError> {
+        fs::create_dir_all(dir).map_err(|error| ScratchError::new("make", dir, error))
+    }
+
+    /// Lets `write` fill the place of what is injected.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn write_support(&self, write: impl Fn(&Path) -> std::io::Result<()>) -> Result<(), ScratchError> {
+        let dir = self.support();
+        write(&dir).map_err(|error| ScratchError::new("write", &dir, error))
     }
 
     /// Empties the temporary directory.
@@ -132,9 +168,9 @@ impl Scratch {
         renew(&self.shelf())
     }
 
-    /// The environment with home, caches and temporary directory of this place.
-    pub fn environment(&self, env: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
-        surroundings::private(env, &self.home(), &self.tmp())
+    /// The environment with this home, caches in it, and this temporary directory.
+    pub fn environment(env: &[(OsString, OsString)], home: &Path, tmp: &Path) -> Vec<(OsString, OsString)> {
+        surroundings::private(env, home, tmp)
     }
 }
 

@@ -102,7 +102,7 @@ impl RealWorld {
             .as_ref()
             .map(|path| ReportFile::new(self.workdir.join(std::ffi::OsStr::from_bytes(&path.0))));
         let job = Job {
-            argv: argv(&policy.oracle.check),
+            argv: [self.around.clone(), argv(&policy.oracle.check)].concat(),
             env,
             input: Input::Closed,
             output: Output::Read(&policy.capture),

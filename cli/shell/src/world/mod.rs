@@ -69,6 +69,8 @@ pub struct RealWorld {
     pub(crate) secrets: Vec<Vec<u8>>,
     pub(crate) supervisor: Supervisor,
     pub(crate) stop: StopRequests,
+    /// What stands around the command of a check: nothing in a run.
+    pub(crate) around: Vec<OsString>,
     pub(crate) tree: Tree,
     pub(crate) oracle: Oracle,
     pub(crate) surfaces: Surfaces,
@@ -111,6 +113,7 @@ impl RealWorld {
             run,
             supervisor,
             stop,
+            around: Vec::new(),
             tree,
         }
     }

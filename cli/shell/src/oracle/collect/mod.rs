@@ -40,6 +40,7 @@ pub use error::CollectError;
 pub use injection::{InjectRequest, Injection, ReportPlan};
 pub use jest::NODE_SHIM;
 pub use pytest::PLUGIN;
+pub(crate) use pytest::takes_plugins;
 
 use super::{Artefact, Measured};
 

@@ -9,7 +9,8 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Artefact, CollectError, Collector, InjectRequest, Injection, Invocation, ReportPlan, junit, pytest_record,
+    Artefact, CollectError, Collector, Detection, InjectRequest, Injection, Invocation, ReportPlan, junit,
+    pytest_record,
 };
 use crate::oracle::{Measured, Member, Status, plain};
 
@@ -37,8 +38,7 @@ fn inject(request: &InjectRequest<'_>) -> Injection {
     let pair = |name: &str, value: String| (name.to_string(), value);
     let xml = quoted(&format!("{}/{XML}", request.reports_dir));
     let options = format!("--junitxml={xml} -o junit_family=xunit1");
-    let shielded = request.detection.invocations().iter().any(hides_the_plugin);
-    if request.light || shielded {
+    if request.light || !takes_plugins(request.detection) {
         // Without the plugin, the summary's own lines are the only trace of an unexpected pass.
         return Injection {
             env_words: vec![pair("PYTEST_ADDOPTS", format!("{options} -rfExX"))],
@@ -57,6 +57,11 @@ fn inject(request: &InjectRequest<'_>) -> Injection {
         support_files: vec![(PLUGIN_FILE, PLUGIN)],
         report: ReportPlan::File(RECORD),
     }
+}
+
+/// Whether every pytest of the command finds a plugin that is injected.
+pub(crate) fn takes_plugins(detection: &Detection) -> bool {
+    !detection.invocations().iter().any(hides_the_plugin)
 }
 
 /// Whether a plugin on `PYTHONPATH` would not be importable, which pytest answers by not starting.

@@ -2,180 +2,28 @@
 //!
 //! ```text
 //!   run + reading ──> Verdict ──> Block (one condition) ──┐
-//!                                 fresh, shared, rerun  ──┴──> judge ──> Judged, with its evidence
+//!                        │        fresh, shared, rerun  ──┼──> judge ──> Judged, with its evidence
+//!                        └─────> Experiment (dimensions) ─┘
+//!                                 next ──> Trial ──> observe ──> next ...
 //! ```
 //!
 //! The reference of a block is its most frequent verdict: nobody said beforehand which one is right, and the bound
-//! that certifies takes that into account. Start with [`judge`].
+//! that certifies takes that into account. For the dimensions it is then fixed. Start with [`judge`], and with
+//! [`Experiment`] for what is varied.
 
-use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::string::{String, ToString};
-use alloc::vec::Vec;
+mod block;
+mod experiment;
+mod minimise;
+mod report;
+mod verdict;
 
-use crate::effect::Reading;
 use crate::event::halt::HaltReason;
-use crate::event::id::Digest;
-use crate::event::measurement::CommandRun;
-use crate::facts::Facts;
-use crate::members::CHECK;
-use crate::phase::check::{self, Failure};
 use crate::stat::{self, RISK, Share, Tally, Z_TWO_SIDED};
 
-/// How a run of the check ended, as far as verdicts go.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Class {
-    Green,
-    Red,
-    /// It came to no verdict: not found, killed, out of time.
-    Broken {
-        cause: &'static str,
-        detail: String,
-    },
-}
-
-/// What a run said (SPEC 6.5.1). Durations and text are no part of it. Lists are sorted.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verdict {
-    pub class: Class,
-    pub failing: Vec<String>,
-    pub skipped: Vec<String>,
-    pub collected: Vec<String>,
-}
-
-impl Verdict {
-    /// `None` when a signal or the probe's own time cut the run short.
-    pub fn of(run: &CommandRun, reading: &Reading, facts: &Facts) -> Option<Self> {
-        let class = match check::failure(run, facts) {
-            None if run.exited() == Some(facts.policy().oracle.success_exit) => Class::Green,
-            None => Class::Red,
-            Some(Failure::Oracle { cause, detail }) => Class::Broken { cause, detail },
-            Some(Failure::Again | Failure::RunDeadline) => return None,
-        };
-        let ids = |wanted: &dyn Fn(&crate::event::measurement::MemberStatus) -> bool| -> Vec<String> {
-            let members = reading.members.iter().filter(|(_, status)| wanted(status));
-            members.map(|(id, _)| id.clone()).collect()
-        };
-        let mut failing = ids(&|status| status.fails());
-        if class == Class::Red && failing.is_empty() {
-            failing.push(CHECK.to_string());
-        }
-        Some(Self {
-            class,
-            failing,
-            skipped: ids(&|status| !status.fails() && !status.passes()),
-            collected: ids(&|_| true),
-        })
-    }
-
-    /// Of a run that was ended because the directory it ran in was gone.
-    pub fn of_a_lost_workdir() -> Self {
-        Self {
-            class: Class::Broken {
-                cause: "check_killed",
-                detail: "the check removed the directory that it ran in and was ended".to_string(),
-            },
-            failing: Vec::new(),
-            skipped: Vec::new(),
-            collected: Vec::new(),
-        }
-    }
-
-    /// The same class and the same sets. What a broken run printed does not count.
-    fn agrees(&self, other: &Self) -> bool {
-        let classes = match (&self.class, &other.class) {
-            (Class::Broken { cause: one, .. }, Class::Broken { cause: two, .. }) => one == two,
-            (one, two) => one == two,
-        };
-        classes && self.failing == other.failing && self.skipped == other.skipped && self.collected == other.collected
-    }
-}
-
-/// Runs under one condition.
-#[derive(Clone, Debug, Default)]
-pub struct Block {
-    verdicts: Vec<(Verdict, u32)>,
-    exits: BTreeMap<Option<i32>, u32>,
-    outputs: BTreeSet<[u8; 32]>,
-}
-
-impl Block {
-    /// Takes in one run.
-    pub fn add(&mut self, verdict: Verdict, exit: Option<i32>, output: Digest) {
-        match self.verdicts.iter_mut().find(|(known, _)| known.agrees(&verdict)) {
-            Some((_, runs)) => *runs += 1,
-            None => self.verdicts.push((verdict, 1)),
-        }
-        *self.exits.entry(exit).or_default() += 1;
-        self.outputs.insert(output.0);
-    }
-
-    pub fn runs(&self) -> u32 {
-        self.verdicts.iter().map(|(_, runs)| runs).sum()
-    }
-
-    /// The most frequent verdict; of equals the one that came first.
-    pub fn reference(&self) -> Option<&Verdict> {
-        let mut best: Option<&(Verdict, u32)> = None;
-        for seen in &self.verdicts {
-            if best.is_none_or(|best| seen.1 > best.1) {
-                best = Some(seen);
-            }
-        }
-        best.map(|(verdict, _)| verdict)
-    }
-
-    /// How many runs say what the reference says.
-    pub fn against(&self, reference: &Verdict) -> Tally {
-        let same = self.verdicts.iter().find(|(verdict, _)| verdict.agrees(reference));
-        Tally {
-            agreeing: same.map_or(0, |(_, runs)| *runs),
-            runs: self.runs(),
-        }
-    }
-
-    pub fn tally(&self) -> Tally {
-        self.reference()
-            .map_or(Tally::default(), |reference| self.against(reference))
-    }
-
-    pub fn green(&self) -> u32 {
-        let green = self
-            .verdicts
-            .iter()
-            .filter(|(verdict, _)| verdict.class == Class::Green);
-        green.map(|(_, runs)| runs).sum()
-    }
-
-    pub fn distinct_verdicts(&self) -> usize {
-        self.verdicts.len()
-    }
-
-    pub fn distinct_outputs(&self) -> usize {
-        self.outputs.len()
-    }
-
-    /// Exit statuses and how often each was seen; none for a run that did not end by itself.
-    pub fn exits(&self) -> impl Iterator<Item = (Option<i32>, u32)> {
-        self.exits.iter().map(|(exit, runs)| (*exit, *runs))
-    }
-
-    /// Members that did not fare the same in every run.
-    pub fn unsteady(&self) -> BTreeSet<&str> {
-        let lists: [fn(&Verdict) -> &Vec<String>; 3] = [|v| &v.failing, |v| &v.skipped, |v| &v.collected];
-        let mut found = BTreeSet::new();
-        for list in lists {
-            let sets: Vec<BTreeSet<&str>> = self
-                .verdicts
-                .iter()
-                .map(|(verdict, _)| list(verdict).iter().map(String::as_str).collect())
-                .collect();
-            for (one, two) in sets.iter().zip(sets.iter().skip(1)) {
-                found.extend(one.symmetric_difference(two).copied());
-            }
-        }
-        found
-    }
-}
+pub use block::Block;
+pub use experiment::{Experiment, Purpose, Seen, Subject, Trial};
+pub use report::{Finding, Found, Together};
+pub use verdict::{Class, Verdict};
 
 /// What the three blocks showed.
 #[derive(Clone, Debug, Default)]
@@ -186,6 +34,8 @@ pub struct Probe {
     pub shared: Block,
     /// One copy for all, without a reset.
     pub rerun: Block,
+    /// What was varied, if anything was.
+    pub experiment: Option<Experiment>,
 }
 
 /// The bounds of a block.
@@ -252,14 +102,20 @@ fn fault(probe: &Probe, tally: Tally, certified: Option<bool>) -> Option<(HaltRe
     if differs(&probe.rerun) {
         return Some((HaltReason::CheckHasSideEffects, "rerun_disagreed"));
     }
+    if let Some(broken) = probe.experiment.as_ref().and_then(Experiment::fault) {
+        return Some(broken);
+    }
     (certified == Some(false)).then_some((HaltReason::CheckNotDeterministic, "bound_below_target"))
 }
 
 #[cfg(test)]
 mod tests {
+    use alloc::string::ToString;
     use alloc::vec;
+    use alloc::vec::Vec;
 
     use super::*;
+    use crate::event::id::Digest;
 
     fn verdict(class: Class, failing: &[&str]) -> Verdict {
         Verdict {
@@ -349,6 +205,7 @@ mod tests {
                 fresh: block(&[green(10)]),
                 shared,
                 rerun,
+                experiment: None,
             };
             judge(&probe, None).fault.map(|(_, cause)| cause)
         };

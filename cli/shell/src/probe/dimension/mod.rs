@@ -1,0 +1,123 @@
+//! What a run of the check can be varied in, one dimension a file.
+//!
+//! ```text
+//!   Site (the machine, the check) --plan--> variations, each a Perturbation, or why there are none
+//!                                                |
+//!                       joined with those of other dimensions, then put on one run (`Place`)
+//! ```
+//!
+//! A dimension edits neither the command nor the tree: it injects by environment, stands around the command, or moves
+//! the place of the run. One that cannot be varied here says why, and is then not probed. A dimension is one file and
+//! one line in [`ALL`]; what to run when, and what it means, the engine decides.
+
+mod clock;
+mod concurrency;
+mod home;
+mod load;
+mod locale;
+mod network;
+mod order;
+mod path;
+mod perturbation;
+mod seed;
+mod site;
+mod timezone;
+mod tmp;
+mod umask;
+
+pub(super) use perturbation::Perturbation;
+pub(super) use site::Site;
+
+/// How much longer a check may take where it shares its processors.
+const PATIENCE: u64 = 4;
+
+/// One dimension.
+#[derive(Debug)]
+pub struct Dimension {
+    /// The name users write in `--dimensions`.
+    pub name: &'static str,
+    /// What it varies, in a few words.
+    pub doc: &'static str,
+    /// It takes away what lies outside of the tree.
+    pub(super) is_outside: bool,
+    /// How it can be varied here; else why not.
+    pub(super) plan: fn(&Site<'_>) -> Result<Varied, String>,
+}
+
+/// Every dimension, in the order of the specification, which is the order in which they are tried. Of two that stand
+/// around the command the later is the outer.
+pub static ALL: &[&Dimension] = &[
+    &order::DIMENSION,
+    &seed::DIMENSION,
+    &clock::DIMENSION,
+    &timezone::DIMENSION,
+    &locale::DIMENSION,
+    &concurrency::DIMENSION,
+    &load::DIMENSION,
+    &network::DIMENSION,
+    &home::DIMENSION,
+    &tmp::DIMENSION,
+    &umask::DIMENSION,
+    &path::DIMENSION,
+];
+
+/// The dimension called `name`.
+pub fn by_name(name: &str) -> Option<&'static Dimension> {
+    ALL.iter().copied().find(|dimension| dimension.name == name)
+}
+
+/// One way to vary a run.
+#[derive(Clone, Debug)]
+pub(super) struct Variation {
+    /// What is different, in a few words.
+    pub says: String,
+    pub how: Perturbation,
+}
+
+/// The ways to vary a run, one for each run there will be.
+#[derive(Clone, Debug)]
+pub(super) struct Varied {
+    pub variations: Vec<Variation>,
+    /// What stands around the command, with nothing varied.
+    pub tool: Option<Perturbation>,
+}
+
+impl Varied {
+    /// Each way once, and over again until there are as many runs as are wanted.
+    fn by_turns(ways: &[Variation], site: &Site<'_>) -> Self {
+        let wanted = ways.len().max(site.runs as usize);
+        Self {
+            variations: ways.iter().cycle().take(wanted).cloned().collect(),
+            tool: None,
+        }
+    }
+
+    fn with_tool(self, around: &[&str]) -> Self {
+        Self {
+            tool: Some(Perturbation::around(around)),
+            ..self
+        }
+    }
+}
+
+/// One way.
+fn way(says: impl Into<String>, how: Perturbation) -> Variation {
+    Variation { says: says.into(), how }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_is_one_word_and_finds_its_dimension() {
+        for dimension in ALL {
+            assert!(dimension.name.bytes().all(|byte| byte.is_ascii_lowercase()));
+            assert!(!dimension.doc.is_empty());
+            assert!(by_name(dimension.name).is_some_and(|found| found.name == dimension.name));
+        }
+        assert!(by_name("nonesuch").is_none());
+        let outside: Vec<_> = ALL.iter().filter(|dimension| dimension.is_outside).collect();
+        assert_eq!(outside.len(), 1, "only the network is outside");
+    }
+}
