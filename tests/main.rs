@@ -39,4 +39,5 @@ mod e2e {
     mod readonly;
     mod runners;
     mod safety;
+    mod vetting;
 }
