@@ -143,7 +143,6 @@ pub(super) fn lying() -> Menu {
             Lab::Fails,
             Lab::Stop(StopCause::Deadline),
             Lab::Stop(StopCause::RunDeadline),
-            Lab::Stop(StopCause::Cancelled),
         ],
         interruptions: 1,
         ..menu(policy(2, |_| {}), Tree::passing(3))
