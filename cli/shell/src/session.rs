@@ -351,6 +351,7 @@ impl Life {
         .with_copies(Surroundings {
             env: self.env.clone(),
             exe: self.exe.clone(),
+            around: Vec::new(),
         })
         .with_fixed_checks(&state);
         let outcome = drive(state, &mut world, &mut ledger);

@@ -83,14 +83,11 @@ impl<'a> Place<'a> {
             }
         };
         let policy = self.state.facts.policy();
-        let env = hermetic::settled(
-            policy,
-            self.state.facts.opened.at,
-            &self.scratch.environment(&self.with.env),
-        );
+        let own = Scratch::environment(&self.with.env, &self.scratch.home(), &self.scratch.tmp());
+        let env = hermetic::settled(policy, self.state.facts.opened.at, &own);
         let with = Surroundings {
             env: moved(env, &self.world.workdir, &copy),
-            exe: self.with.exe.clone(),
+            ..self.with.clone()
         };
         let shelf = self.scratch.shelf();
         let checked = check_until(&copy, &shelf, self.state, &with, &self.world.stop, time_left_ms);
