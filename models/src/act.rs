@@ -24,6 +24,8 @@ pub enum Edit {
     Set(Tree),
     Skip(u8),
     Delete(u8),
+    /// Takes out what a test demands.
+    Soften(u8),
     /// Adds a test that passes.
     Add,
     /// Edits a watched path so that every test passes.
@@ -53,6 +55,7 @@ impl Edit {
             Self::Set(tree) => after = tree,
             Self::Skip(n) => after.skipped |= bit(n),
             Self::Delete(n) => after.gone |= bit(n),
+            Self::Soften(n) => after.softened |= bit(n),
             Self::Add => after.added += 1,
             Self::Cheat(class) => after.watched |= class_bit(class),
         }

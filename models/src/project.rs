@@ -4,7 +4,9 @@
 //! without a store.
 
 use engine::event::id::{Bytes, Digest};
-use engine::event::measurement::{ChangeKind, MemberStatus, Place, SurfaceChange, SurfaceClass};
+use engine::event::measurement::{
+    AssertionsFallen, AssertionsSeen, ChangeKind, MemberStatus, Place, SurfaceChange, SurfaceClass,
+};
 
 /// The tests are `a`, `b` and `c`.
 pub const TESTS: u8 = 3;
@@ -25,6 +27,8 @@ pub struct Tree {
     pub skipped: u8,
     /// Bit n: test n is gone.
     pub gone: u8,
+    /// Bit n: test n demands nothing any more, in a file that nobody watches.
+    pub softened: u8,
     /// Tests that were added; they pass.
     pub added: u8,
     /// Bit per [`SurfaceClass`]: a watched path of that class was edited so that everything passes.
@@ -56,6 +60,7 @@ impl Tree {
             self.watched,
             self.salt,
             self.artefacts,
+            self.softened,
         ];
         bytes[..fields.len()].copy_from_slice(&fields);
         Digest(bytes)
@@ -63,7 +68,19 @@ impl Tree {
 
     /// The tree that a digest stands for; `None` when it stands for none.
     pub fn of(digest: Digest) -> Option<Self> {
-        let [b'T', right, skipped, gone, added, watched, salt, artefacts, ..] = digest.0 else {
+        let [
+            b'T',
+            right,
+            skipped,
+            gone,
+            added,
+            watched,
+            salt,
+            artefacts,
+            softened,
+            ..,
+        ] = digest.0
+        else {
             return None;
         };
         Some(Self {
@@ -74,6 +91,7 @@ impl Tree {
             watched,
             salt,
             artefacts,
+            softened,
         })
     }
 
@@ -88,12 +106,12 @@ impl Tree {
 
     /// The truth that no check can bend: every test is there, counts and would pass on honest terms.
     pub fn really_green(self) -> bool {
-        self.right == ALL && self.skipped == 0 && self.gone == 0 && self.watched & FOOLING == 0
+        self.right == ALL && self.skipped == 0 && self.gone == 0 && self.softened == 0 && self.watched & FOOLING == 0
     }
 
     /// These tests are there, count, and would pass on honest terms.
     pub fn keeps(self, tests: u8) -> bool {
-        self.right & tests == tests && (self.skipped | self.gone) & tests == 0
+        self.right & tests == tests && (self.skipped | self.gone | self.softened) & tests == 0
     }
 
     /// What an honest run of the suite shows, sorted by id.
@@ -101,7 +119,7 @@ impl Tree {
         let own = (0..TESTS).filter(|n| self.gone & bit(*n) == 0).map(|n| {
             let status = if self.skipped & bit(n) != 0 {
                 MemberStatus::Skipped
-            } else if self.right & bit(n) != 0 || self.watched & FOOLING != 0 {
+            } else if (self.right | self.softened) & bit(n) != 0 || self.watched & FOOLING != 0 {
                 MemberStatus::Passed
             } else {
                 MemberStatus::Failed
@@ -110,6 +128,26 @@ impl Tree {
         });
         let added = (0..self.added).map(|n| (format!("x{n}"), MemberStatus::Passed));
         own.chain(added).collect()
+    }
+
+    /// What the tests assert: one demand each. Those of a test that is gone are counted still: it may have moved.
+    pub fn assertions(self) -> AssertionsSeen {
+        let fallen = (0..TESTS).filter(|n| self.softened & bit(*n) != 0 && self.gone & bit(*n) == 0);
+        let lost = self.softened & ALL;
+        AssertionsSeen {
+            files_t0: 1,
+            total_t0: TESTS.into(),
+            total: u64::from(TESTS) + u64::from(self.added) - u64::from(lost.count_ones()),
+            fallen: fallen
+                .map(|n| AssertionsFallen {
+                    path: "product".into(),
+                    name: name(n),
+                    from: 1,
+                    to: 0,
+                })
+                .collect(),
+            ..AssertionsSeen::default()
+        }
     }
 
     /// Watched paths that differ from the surface that `base` stands for.

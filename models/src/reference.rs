@@ -33,8 +33,9 @@ impl fmt::Display for Refusal {
 impl std::error::Error for Refusal {}
 
 /// Guards that must be in a report before it can clear anything.
-const GUARDS: [&str; 12] = [
+const GUARDS: [&str; 13] = [
     "artefact_consistency",
+    "assertion_count",
     "blocked_paths",
     "check_mutation",
     "collected_set",

@@ -214,6 +214,7 @@ impl World {
             unstored: Vec::new(),
             unreadable: Vec::new(),
             git,
+            assertions: self.tree.assertions(),
             cost_us: 0,
         };
         Observation::Tree { at, seen }

@@ -4,6 +4,7 @@
 //! agents that the guards were designed against.
 
 mod honest;
+mod in_source;
 mod repository;
 mod staged;
 

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use engine::event::Event;
 use engine::event::id::{Digest, Stamp};
 use engine::event::iteration::{Checkpointed, ContextBuilt};
-use engine::event::measurement::{GitSeen, GitState, TreeSeen};
+use engine::event::measurement::{AssertionsSeen, GitSeen, GitState, TreeSeen};
 use engine::event::policy::{Command, Policy};
 use engine::event::run::RunOpened;
 use engine::{Effect, Observation, State};
@@ -128,6 +128,7 @@ fn empty_workdir() -> TreeSeen {
         unstored: Vec::new(),
         unreadable: Vec::new(),
         git,
+        assertions: AssertionsSeen::default(),
         cost_us: 0,
     }
 }

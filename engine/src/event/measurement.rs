@@ -180,6 +180,38 @@ wire! {
     }
 }
 wire! {
+    /// A test that keeps its file and name, and asserts less than at t0.
+    pub struct AssertionsFallen {
+        pub path: Bytes,
+        pub name: String,
+        pub from: u32,
+        pub to: u32,
+    }
+}
+wire! {
+    /// A file whose assertions were known at t0 and are not now.
+    pub struct AssertionsUnknown {
+        pub path: Bytes,
+        pub why: String,
+    }
+}
+wire! {
+    /// Assertions of all tests that are read by syntax tree, against t0.
+    #[derive(Default)]
+    pub struct AssertionsSeen {
+        /// Files with tests at t0; without any there is nothing to compare with.
+        pub files_t0: u64,
+        /// Over the files that are known at both times, and those that are new.
+        pub total_t0: u64,
+        pub total: u64,
+        pub fallen: Vec<AssertionsFallen>,
+        /// Beyond those listed.
+        pub fallen_more: u64,
+        pub unknown: Vec<AssertionsUnknown>,
+        pub unknown_more: u64,
+    }
+}
+wire! {
     /// One walk of the workdir.
     pub struct TreeSeen {
         pub tree: Digest,
@@ -203,6 +235,7 @@ wire! {
         /// Files that could not be read.
         pub unreadable: Vec<Bytes>,
         pub git: GitSeen,
+        pub assertions: AssertionsSeen,
         pub cost_us: u64,
     }
 }

@@ -97,7 +97,7 @@ fn green_findings(evidence: &Evidence<'_>) -> Vec<Finding> {
         findings.push(finding);
     } else if evidence.collected()
         && evidence.measurement.complete
-        && evidence.members.passing().is_empty()
+        && !evidence.members.iter().any(|(_, status)| status.passes())
         && failing.is_empty()
     {
         let detail = format!(

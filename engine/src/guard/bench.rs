@@ -7,8 +7,8 @@ use alloc::vec::Vec;
 use super::Evidence;
 use crate::event::id::Digest;
 use crate::event::measurement::{
-    Captured, ChangeKind, CommandRun, GitSeen, GitState, Measurement, MemberStatus, Place, ReportState, RunOutcome,
-    StopCause, SurfaceChange, SurfaceClass, Survivor, TreeSeen,
+    AssertionsSeen, Captured, ChangeKind, CommandRun, GitSeen, GitState, Measurement, MemberStatus, Place, ReportState,
+    RunOutcome, StopCause, SurfaceChange, SurfaceClass, Survivor, TreeSeen,
 };
 use crate::event::policy::Policy;
 use crate::members::{IdSet, Members};
@@ -62,6 +62,7 @@ pub(crate) fn tree() -> TreeSeen {
             listed_note: String::new(),
             index_locked: false,
         },
+        assertions: AssertionsSeen::default(),
         cost_us: 0,
     }
 }
@@ -115,7 +116,7 @@ impl Bench {
             after_check: tree(),
             check: run(0),
             measurement: measurement(),
-            universe: now.passing(),
+            universe: now.passing(None),
             members: now,
             active_at_t0: vec![],
             accepted: members(&[("a", MemberStatus::Passed), ("b", MemberStatus::Failed)]),

@@ -9,6 +9,7 @@
 //! [`GuardsCleared`] can be made here and nowhere else: without it nothing can converge.
 
 pub mod artefact_consistency;
+pub mod assertion_count;
 pub mod blocked_paths;
 pub mod check_mutation;
 pub mod collected_set;
@@ -165,6 +166,7 @@ impl Guard {
 /// Every guard, in alphabetical order.
 pub static ALL: &[&Guard] = &[
     &artefact_consistency::GUARD,
+    &assertion_count::GUARD,
     &blocked_paths::GUARD,
     &check_mutation::GUARD,
     &collected_set::GUARD,

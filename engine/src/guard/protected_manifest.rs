@@ -24,18 +24,6 @@ pub static GUARD: Guard = Guard {
     check,
 };
 
-/// What `extend` lets the agent touch beside the test directories: sources of tests, never configuration.
-const TEST_SOURCES: &[&str] = &[
-    "test_*.py",
-    "*_test.py",
-    "*_test.go",
-    "*.test.*",
-    "*.spec.*",
-    "__tests__/",
-    "*_spec.rb",
-    "src/test/",
-];
-
 /// Runners, by collector, that start each of these files in a process of its own.
 const SEPARATE: &[(&[&str], &[&str])] = &[
     (&["libtest", "nextest"], &["*.rs"]),
@@ -54,7 +42,7 @@ fn stands_alone(evidence: &Evidence<'_>, change: &SurfaceChange) -> bool {
 
 /// A source of tests that the contract lets the agent touch.
 pub(crate) fn may_change(policy: &GuardPolicy, change: &SurfaceChange) -> bool {
-    let sources = surface::TEST_DIRECTORIES.iter().chain(TEST_SOURCES).copied();
+    let sources = surface::TEST_DIRECTORIES.iter().chain(surface::TEST_SOURCES).copied();
     let tests = policy.test_directories.iter().map(String::as_str).chain(sources);
     let test = change.pattern == surface::COLLECTED || pattern::first(tests, &change.path.0).is_some();
     policy.surface == Surface::Extend && test

@@ -124,6 +124,24 @@ pub const PROTECTED: &[&str] = &[
 /// Directories of tests that are blocked by default and merely watched under `surface = extend`.
 pub(super) const TEST_DIRECTORIES: &[&str] = &["test/", "tests/"];
 
+/// What `extend` lets the agent touch beside the test directories: sources of tests, never configuration.
+pub(super) const TEST_SOURCES: &[&str] = &[
+    "test_*.py",
+    "*_test.py",
+    "*_test.go",
+    "*.test.*",
+    "*.spec.*",
+    "__tests__/",
+    "*_spec.rb",
+    "src/test/",
+];
+
+/// Whether the name of a file says that it holds tests, whatever the contract exempts.
+pub fn test_source(path: &[u8]) -> bool {
+    let sources = TEST_DIRECTORIES.iter().chain(TEST_SOURCES).copied();
+    pattern::first(sources, path).is_some()
+}
+
 /// The class of a path and the pattern that gave it; `None` when nobody watches it.
 pub fn classify(policy: &GuardPolicy, path: &[u8]) -> Option<(SurfaceClass, String)> {
     if pattern::first(policy.allowed.iter().map(String::as_str), path).is_some() {

@@ -186,7 +186,8 @@ impl Guards {
     }
 
     fn over(self, facts: &Facts, report: &GuardReport, vetted: &[Arc<Vetted>]) -> Phase {
-        let passing = facts.members.passing();
+        let accepted = facts.accepted.as_ref().map(|accepted| &accepted.passing);
+        let passing = facts.members.passing(accepted);
         let (broke, fixed) = match &facts.accepted {
             Some(accepted) => (
                 accepted.passing.minus(&passing),

@@ -253,10 +253,12 @@ fn awake(life: &RefCell<Life>) -> Result<Option<Option<State>>, String> {
     let mut life = life.borrow_mut();
     let life = &mut *life;
     life.dead = false;
-    life.shadow = None;
+    let folded = life.shadow.take();
     if life.memory.is_fresh() {
         return Ok(Some(None));
     }
+    // A record in memory that lost nothing is what the shadow is the fold of; any other is folded from its beginning.
+    let folded = folded.filter(|_| life.memory.disk().is_none() && life.memory.is_durable());
     match life.memory.reopen(&mut life.fate.dice) {
         Ok(()) => {}
         Err(Refused::Betrayed) => return Ok(None),
@@ -267,7 +269,8 @@ fn awake(life: &RefCell<Life>) -> Result<Option<Option<State>>, String> {
         life.memory.begin_again();
         return Ok(Some(None));
     }
-    let state = State::fold(life.memory.events()).map_err(|(at, illegal)| format!("event {at}: {illegal}"))?;
+    let fold = || State::fold(life.memory.events()).map_err(|(at, illegal)| format!("event {at}: {illegal}"));
+    let state = folded.map_or_else(fold, Ok)?;
     life.shadow = Some(state.clone());
     Ok(Some(Some(state)))
 }

@@ -54,6 +54,7 @@ fn every_cheat_halts_with_its_reason() {
         (Edit::EditHook, R::BlockedPathModified, "refs_moved"),
         (Edit::TouchState, R::BlockedPathModified, "state_interference"),
         (Edit::Skip(2), R::MetricIntegrityViolation, "outcome_downgrades"),
+        (Edit::Soften(2), R::MetricIntegrityViolation, "assertion_count"),
         (Edit::Delete(2), R::MetricIntegrityViolation, "collected_set"),
     ];
     for (edit, reason, guard) in cases {

@@ -2,6 +2,7 @@
 //! rooms saw into observations. It judges nothing.
 
 mod artefact;
+mod assertions;
 mod check;
 mod command;
 mod context;
@@ -36,6 +37,7 @@ use crate::replay::Surroundings;
 use crate::scratch::Scratch;
 use crate::tree::Tree;
 
+use assertions::Assertions;
 pub use check::Oracle;
 pub(crate) use detection::detection;
 pub use execute::resolve_programs;
@@ -74,6 +76,7 @@ pub struct RealWorld {
     pub(crate) tree: Tree,
     pub(crate) oracle: Oracle,
     pub(crate) surfaces: Surfaces,
+    pub(crate) assertions: Assertions,
     pub(crate) own: OwnFiles,
     /// The governor's own files that somebody else changed, until the effect under way reports them.
     pub(crate) interference: BTreeSet<String>,
@@ -99,6 +102,7 @@ impl RealWorld {
         Self {
             oracle: Oracle::new(&workdir, &policy.oracle),
             surfaces: Surfaces::default(),
+            assertions: Assertions::default(),
             own: OwnFiles::new(&workdir, &run),
             interference: BTreeSet::new(),
             walked: false,

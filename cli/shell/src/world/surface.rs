@@ -14,6 +14,7 @@ use engine::event::policy::GuardPolicy;
 use engine::guard::surface;
 use serde::{Deserialize, Serialize};
 
+use super::assertions::Counts;
 use super::listed::{Listed, Suspect};
 use crate::tree::{Entry, GitFacts, Kind, Unavailable};
 
@@ -37,6 +38,8 @@ pub(super) struct Base {
     refs: BTreeMap<String, String>,
     meta: BTreeMap<String, String>,
     branch: Option<String>,
+    /// What the tests assert.
+    pub(super) assertions: Counts,
     /// Or why it could not be known.
     listed: Result<Listed, String>,
 }
@@ -117,6 +120,7 @@ impl Base {
         entries: &[Entry],
         git: &Result<GitFacts, Unavailable>,
         listed: Result<Listed, String>,
+        assertions: Counts,
     ) -> Self {
         let file = |entry: &Entry| {
             let watched = Watched {
@@ -132,6 +136,7 @@ impl Base {
             refs: BTreeMap::new(),
             meta: BTreeMap::new(),
             branch: None,
+            assertions,
             listed,
         };
         if let Ok(facts) = git {
@@ -330,6 +335,7 @@ mod tests {
             entries,
             &Err(Unavailable::NoRepository),
             Ok(Listed::default()),
+            Counts::new(),
         )
     }
 

@@ -3,11 +3,12 @@
 use std::time::Instant;
 
 use engine::event::id::{Bytes, Digest};
-use engine::event::measurement::{ChangeKind, GitSeen, TreeChange, TreeSeen};
+use engine::event::measurement::{AssertionsSeen, ChangeKind, GitSeen, TreeChange, TreeSeen};
 use engine::guard::surface;
 use engine::{Observation, State};
 
 use super::RealWorld;
+use super::assertions::{Counts, against, kept};
 use super::listed::Listed;
 use super::surface::Base;
 use super::venv;
@@ -50,6 +51,7 @@ impl RealWorld {
                 known.suites().clone()
             }
         };
+        self.assertions.follow(&suites);
         self.surfaces.follow(suites);
         let surfaces = std::cell::RefCell::new(&mut self.surfaces);
         let watches = |path: &[u8]| surfaces.borrow_mut().watches(policy, path);
@@ -70,10 +72,25 @@ impl RealWorld {
             .tree
             .repository()
             .is_ok_and(|repository| repository.index_lock().is_some());
-        let now = Base::now(self.surfaces.suites(), &watched, &facts, listed);
-        let files = now.len() as u64;
         let blobs = self.run.blobs();
         let trouble = |error: std::io::Error| format!("{}: {error}", blobs.display());
+        let known = match base {
+            Some(digest) => Some(&self.surfaces.base(&blobs, digest).map_err(trouble)?.assertions),
+            None => None,
+        };
+        let assertions = self
+            .assertions
+            .count(self.tree.current().entries(), policy, known, &|digest| {
+                self.tree.content(digest).map_err(|error| sentence(&error))
+            });
+        let start = if known.is_none() {
+            kept(&assertions)
+        } else {
+            Counts::new()
+        };
+        let asserted = against(known.unwrap_or(&start), &assertions);
+        let now = Base::now(self.surfaces.suites(), &watched, &facts, listed, start);
+        let files = now.len() as u64;
         let (surface, surface_more, surface_digest, git) = match base {
             None => {
                 let git = now.git(&facts, index_locked, now.unlisted().cloned());
@@ -95,6 +112,7 @@ impl RealWorld {
             seen,
             git,
             (surface, surface_more, files, surface_digest),
+            asserted,
             started,
         ))
     }
@@ -148,6 +166,7 @@ fn assemble(
     seen: tree::TreeSeen,
     git: GitSeen,
     surface: (Vec<engine::event::measurement::SurfaceChange>, u64, u64, Digest),
+    assertions: AssertionsSeen,
     started: Instant,
 ) -> TreeSeen {
     let (surface, surface_more, surface_files, surface_digest) = surface;
@@ -172,6 +191,7 @@ fn assemble(
         unstored: seen.unstored.into_iter().map(Bytes).collect(),
         unreadable: Vec::new(),
         git,
+        assertions,
         cost_us: u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX),
     }
 }

@@ -1,0 +1,91 @@
+//! Changes of what tests demand: another expected value or, where no literal is expected, the opposite.
+//!
+//! Only an equality whose one side is made of literals has an expected value. A bound that is moved by one, a part of
+//! an alternative or an argument of the call under test may leave an honest test green: there the demand as a whole is
+//! turned into its opposite.
+
+use super::{Mutant, Operator, change, literal};
+use crate::tree::Tree;
+use crate::{Span, assertion};
+
+pub(super) fn candidates(tree: &Tree<'_>, spans: &[Span]) -> Vec<Mutant> {
+    let mut found = Vec::new();
+    for id in tree.all() {
+        let span = tree.node(id).span;
+        if !assertion::is(tree, id) || !spans.iter().any(|test| test.contains(span)) {
+            continue;
+        }
+        let demand = assertion::demand(tree, id);
+        let before = found.len();
+        if let Some((left, right)) = &demand.equal {
+            // With literals on both sides either is the expected one; then both are changed, one at a time.
+            for side in [left, right].into_iter().filter(|side| assertion::data(tree, side)) {
+                for token in assertion::tokens(tree, side) {
+                    if let Some(other) = literal::other(tree, token) {
+                        found.extend(change(tree, tree.node(token).span, Operator::Expectation, other));
+                    }
+                }
+            }
+        }
+        if found.len() == before
+            && let Some((span, opposite)) = demand.inverse
+        {
+            found.extend(change(tree, span, Operator::Inversion, opposite));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::bench::oracle as changed;
+
+    #[test]
+    fn an_expected_value_is_changed_and_never_an_argument_or_a_message() {
+        assert_eq!(
+            changed("a.py", "def test_a():\n    assert f(1) == 2, 'why 3'\n"),
+            ["2 -> 3"]
+        );
+        assert_eq!(
+            changed("a.py", "def test_a():\n    assert [1, 'a'] == f(7)\n"),
+            ["1 -> 2", "'a' -> '~a'"]
+        );
+        assert_eq!(
+            changed(
+                "a.rs",
+                "#[test]\nfn a() { assert_eq!(f(1), Some(2), \"why {}\", 3); }\n"
+            ),
+            ["2 -> 3"]
+        );
+    }
+
+    #[test]
+    fn a_bound_or_an_alternative_is_turned_into_its_opposite() {
+        assert_eq!(
+            changed("a.py", "def test_a():\n    assert f(1) > 0\n"),
+            ["f(1) > 0 -> not (f(1) > 0)"]
+        );
+        assert_eq!(
+            changed("a.py", "def test_a():\n    assert f(1) == 2 or f(1) == 3\n"),
+            ["f(1) == 2 or f(1) == 3 -> not (f(1) == 2 or f(1) == 3)"]
+        );
+        assert_eq!(
+            changed("a.rs", "#[test]\nfn a() { assert!(f(1) < 2); }\n"),
+            ["f(1) < 2 -> !(f(1) < 2)"]
+        );
+        assert_eq!(
+            changed("a.rs", "#[test]\nfn a() { assert_eq!(f(1), g(2)); }\n"),
+            ["assert_eq -> assert_ne"]
+        );
+        assert_eq!(changed("a.rs", "#[test]\nfn a() { assert!(f(1) == 2); }\n"), ["2 -> 3"]);
+    }
+
+    #[test]
+    fn a_tolerance_or_an_element_is_no_expected_value() {
+        assert_eq!(
+            changed("a.py", "def test_a():\n    assert f(1) == pytest.approx(100, abs=5)\n"),
+            ["f(1) == pytest.approx(100, abs=5) -> not (f(1) == pytest.approx(100, abs=5))"]
+        );
+        assert_eq!(changed("a.py", "def test_a():\n    assert xs[0] == 3\n"), ["3 -> 4"]);
+    }
+}
