@@ -218,7 +218,7 @@ impl Walk<'_> {
                     "the suite does not run {words} any more, and did at the start"
                 )))),
                 Some(_) => Some(Next::Over(Outcome::not_applicable(
-                    "the suite keeps its order, at the start as little as now another one is in force",
+                    "no other order is in force in this suite, at the start as little as now",
                 ))),
             };
         }
