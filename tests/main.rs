@@ -40,4 +40,5 @@ mod e2e {
     mod runners;
     mod safety;
     mod vetting;
+    mod vetting_order;
 }

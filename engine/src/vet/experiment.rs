@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::sentinel_pair;
+use super::{order, sentinel_pair};
 use crate::effect::Reading;
 use crate::event::candidate::Trial;
 use crate::event::id::Digest;
@@ -39,6 +39,9 @@ pub enum Experiment {
     /// One test that must pass and some that must fail in the suite of this runner, and, where they do not show, in the
     /// suite of the start.
     Sentinels { runner: &'static str, success_exit: i32 },
+    /// The suite in other orders, and some of its tests alone; where one of them ends otherwise, the suite of the start
+    /// too.
+    Order(order::Suite),
 }
 
 /// What a copy is made of.
@@ -59,6 +62,8 @@ pub enum Plant {
     Sentinels {
         runner: &'static str,
     },
+    /// The order in which the runner is told to run its tests.
+    Order(order::Order),
 }
 
 /// One run of the check in a copy of its own.
@@ -125,6 +130,7 @@ impl Experiment {
                     _ => None,
                 }
             }
+            Self::Order(suite) => order::step(suite, ran),
         }
     }
 }

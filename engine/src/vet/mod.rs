@@ -10,6 +10,7 @@
 //! *control*; where it does not give the verdict again, nothing can be learned from a copy.
 
 mod experiment;
+pub mod order;
 pub mod sentinel_pair;
 pub mod t0_replay;
 
@@ -62,8 +63,16 @@ pub struct Vet {
 impl Vet {
     pub(crate) fn violation(&self, subject: impl Into<String>, detail: impl Into<String>) -> Finding {
         Finding {
-            guard: self.name.into(),
             severity: Severity::Violation,
+            ..self.note(subject, detail)
+        }
+    }
+
+    /// What a reader should know and nothing is held against.
+    pub(crate) fn note(&self, subject: impl Into<String>, detail: impl Into<String>) -> Finding {
+        Finding {
+            guard: self.name.into(),
+            severity: Severity::Note,
             reason: self.reason,
             subject: subject.into(),
             detail: detail.into(),
@@ -72,7 +81,7 @@ impl Vet {
 }
 
 /// Every guard before green, in the order in which they run.
-pub static ALL: &[&Vet] = &[&t0_replay::VET, &sentinel_pair::VET];
+pub static ALL: &[&Vet] = &[&t0_replay::VET, &sentinel_pair::VET, &order::VET];
 
 /// What is next for the vet that is due.
 pub(crate) enum Due {
@@ -127,7 +136,7 @@ impl<'a> Case<'a> {
             Plan::NotApplicable(why) => return Err(Outcome::not_applicable(&why)),
             Plan::Run(experiment) => experiment,
         };
-        if let Some(objecting) = self.earlier.iter().find(|vetted| !vetted.findings.is_empty()) {
+        if let Some(objecting) = self.earlier.iter().find(|vetted| objects(&vetted.findings)) {
             let why = format!("it was not run, because {} already objects", objecting.guard);
             return Err(Outcome::unavailable(why));
         }
@@ -200,6 +209,10 @@ impl Seen {
             cost_us: 0,
         }
     }
+}
+
+fn objects(findings: &[Finding]) -> bool {
+    findings.iter().any(|finding| finding.severity == Severity::Violation)
 }
 
 /// Nobody knows what such a run would have shown.

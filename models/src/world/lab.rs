@@ -49,8 +49,8 @@ impl World {
             tree.right ^= bit(n);
         }
         let planted = match step.plant {
-            // Its runner has no sentinels.
-            Plant::Nothing | Plant::Sentinels { .. } => Vec::new(),
+            // Its runner has no sentinels and takes no order.
+            Plant::Nothing | Plant::Sentinels { .. } | Plant::Order(_) => Vec::new(),
         };
         let mut members = tree.members();
         let failed = members.iter().any(|(_, status)| status.fails());
