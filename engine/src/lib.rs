@@ -44,6 +44,7 @@ extern crate alloc;
 extern crate std;
 
 pub mod advice;
+pub mod doctor;
 mod effect;
 pub mod event;
 mod facts;

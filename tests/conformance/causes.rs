@@ -14,6 +14,7 @@ use crate::support::vocabulary;
 
 /// Whatever these say in one word is a cause.
 const ROOMS: &[&str] = &[
+    "engine/src/doctor.rs",
     "engine/src/phase/",
     "engine/src/probe/",
     "engine/src/progress/",
@@ -22,7 +23,18 @@ const ROOMS: &[&str] = &[
 ];
 
 /// Words of those rooms that are something else.
-const OTHER: &[&str] = &["attempt", "check", "falls", "iteration", "member", "none", "test"];
+const OTHER: &[&str] = &[
+    "attempt",
+    "check",
+    "falls",
+    "iteration",
+    "member",
+    "none",
+    "note",
+    "ok",
+    "problem",
+    "test",
+];
 
 /// Where a command names a cause outside of those rooms; it stands before the end of the statement.
 const NAMED: &[&str] = &["Failure::of(", "failure_cause = Some("];
