@@ -17,6 +17,8 @@ pub type Fault = (HaltReason, &'static str);
 pub const CHECK_MISSING: Fault = (HaltReason::WorkspaceInvalid, "check_missing");
 /// The exit status of the check is not that of what it runs.
 pub const EXIT_MASKED: Fault = (HaltReason::CheckInadequate, "exit_masked");
+/// Two tests that nobody can satisfy together.
+pub const CONTRADICTORY: Fault = (HaltReason::UnsatisfiableConstraints, "contradictory_assertions");
 /// A program of the check is not there, or cannot be run.
 pub const CHECK_NOT_FOUND: Fault = (HaltReason::ExecutionFailure, "check_not_found");
 pub const CHECK_NOT_EXECUTABLE: Fault = (HaltReason::ExecutionFailure, "check_not_executable");

@@ -43,6 +43,7 @@ extern crate alloc;
 #[cfg(any(test, feature = "arbitrary"))]
 extern crate std;
 
+pub mod adequacy;
 pub mod advice;
 pub mod doctor;
 mod effect;

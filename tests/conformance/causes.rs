@@ -14,6 +14,7 @@ use crate::support::vocabulary;
 
 /// Whatever these say in one word is a cause.
 const ROOMS: &[&str] = &[
+    "engine/src/adequacy.rs",
     "engine/src/doctor.rs",
     "engine/src/phase/",
     "engine/src/probe/",
@@ -28,12 +29,15 @@ const OTHER: &[&str] = &[
     "check",
     "falls",
     "iteration",
+    "killed",
     "member",
     "none",
     "note",
     "ok",
     "problem",
+    "survived",
     "test",
+    "unjudged",
 ];
 
 /// Where a command names a cause outside of those rooms; it stands before the end of the statement.
@@ -50,8 +54,6 @@ const UNBUILT: &[&str] = &[
     "calls",
     "candidate_changed_during_verification",
     "changed_lines_uncovered",
-    "code_mutant_survived",
-    "contradictory_assertions",
     "credential_not_revocable",
     "credential_path_mounted",
     "credential_unbounded",

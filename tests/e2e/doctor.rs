@@ -1,5 +1,7 @@
 //! `doctor`: what would keep a run from starting, or from being believed (SPEC 2.5).
 
+mod adequacy;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -259,4 +261,23 @@ fn text_for_people_has_one_line_a_finding_and_what_to_do_below() {
         lines[lines.len() - 1].starts_with("next: loopexec doctor --check"),
         "{said:?}"
     );
+}
+
+#[test]
+fn two_tests_that_nobody_can_satisfy_are_named_with_both_places() {
+    let project = Project::new();
+    project.file(
+        "test_a.py",
+        "from calc import add\n\ndef test_a():\n    assert add(1, 1) == 3\n",
+    );
+    project.file(
+        "test_b.py",
+        "from calc import add\n\ndef test_b():\n    assert add(1, 1) == 2\n",
+    );
+    let object = doctor(&project, &["--check", "sh verify"]).exits(17).json();
+    assert_eq!(object["halt_reason"], "unsatisfiable_constraints");
+    assert_eq!(object["failure_cause"], "contradictory_assertions");
+    let [_, subject, detail, _] = &of(&object, "assertions")[0];
+    assert_eq!(subject, "test_a.py:4 and test_b.py:4");
+    assert!(detail.contains("3 in one test and 2 in the other"), "{detail}");
 }

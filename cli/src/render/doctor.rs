@@ -4,7 +4,7 @@ use engine::doctor::{Finding, Severity};
 use engine::event::halt::HaltReason;
 use engine::words::counted;
 use serde::Serialize;
-use shell::doctor::Looked;
+use shell::doctor::{self, Looked};
 
 use super::{Style, safe};
 
@@ -17,6 +17,58 @@ pub(crate) struct Shown {
     /// Processes of earlier runs that nobody governs. They are named, not ended.
     left_running: Vec<LeftRunning>,
     isolation: Isolation,
+    /// Null when nothing was to be run, and when it could not be.
+    adequacy: Option<Adequacy>,
+}
+
+/// What runs of the check in fresh copies showed.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Adequacy {
+    /// The unchanged copy: `green`, `untested` (red: nothing is said about changes) or `fault`.
+    control: &'static str,
+    /// Concluded tests of the control run, where a runner is read.
+    tests: Option<u64>,
+    /// How the mutation of `--mutate-cmd` fared: `killed`, `survived` or `unjudged`.
+    operator: Option<&'static str>,
+    mutants: Vec<Mutant>,
+}
+
+/// One change of a changed line.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Mutant {
+    path: String,
+    line: u32,
+    /// The changed part of the file that it lies in.
+    hunk_first: u32,
+    hunk_last: u32,
+    operator: &'static str,
+    original: String,
+    replacement: String,
+    /// `killed`, `survived` or `unjudged`.
+    fate: &'static str,
+}
+
+impl Adequacy {
+    fn of(tried: &doctor::Adequacy) -> Self {
+        let mutants = tried.mutants.iter().map(|mutant| Mutant {
+            path: mutant.path.clone(),
+            line: mutant.line,
+            hunk_first: mutant.hunk.0,
+            hunk_last: mutant.hunk.1,
+            operator: mutant.operator,
+            original: mutant.original.clone(),
+            replacement: mutant.replacement.clone(),
+            fate: mutant.fate.label(),
+        });
+        Self {
+            control: tried.control,
+            tests: tried.tests,
+            operator: tried.operator.map(|fate| fate.label()),
+            mutants: mutants.collect(),
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -56,7 +108,7 @@ struct Isolation {
 }
 
 impl Shown {
-    pub(crate) fn of(looked: &Looked) -> Self {
+    pub(crate) fn of(looked: &Looked, tried: Option<&doctor::Adequacy>) -> Self {
         let of = |wanted: &dyn Fn(Severity) -> bool| {
             let found = looked.findings.iter().filter(|finding| wanted(finding.severity));
             found.count() as u64
@@ -79,6 +131,7 @@ impl Shown {
                 user_namespaces_withheld: looked.isolation.user_namespaces_withheld,
                 landlock_abi: looked.isolation.landlock_abi,
             },
+            adequacy: tried.map(Adequacy::of),
         }
     }
 

@@ -6,8 +6,11 @@
 //!
 //! A look reads files, asks the system, and starts small programs under the supervisor. It runs neither the check nor
 //! the work, changes nothing and ends nobody's process. A concern is one file and one line in [`ALL`]. Start with
-//! [`look()`].
+//! [`look()`]; whether the check can turn red shows by running it, which [`adequacy()`] does in fresh copies.
 
+mod adequacy;
+mod assertions;
+mod changed;
 mod error;
 mod exit_status;
 mod isolation;
@@ -32,6 +35,7 @@ use crate::oracle::collect::Detection;
 use crate::session::signals;
 use crate::world::{StopRequests, detection};
 
+pub use adequacy::{Adequacy, Mutated, Trials, adequacy};
 pub use error::DoctorError;
 pub use isolation::Facts;
 pub use leftovers::LeftRunning;
@@ -64,6 +68,7 @@ pub static ALL: &[&Concern] = &[
     &runner::CONCERN,
     &exit_status::CONCERN,
     &selection::CONCERN,
+    &assertions::CONCERN,
     &tools::CONCERN,
     &state::CONCERN,
     &leftovers::CONCERN,

@@ -25,7 +25,7 @@ pub(super) static CONCERN: Concern = Concern {
 };
 
 /// One question to git.
-const ANSWER_LIMIT_MS: u64 = 20_000;
+pub(super) const ANSWER_LIMIT_MS: u64 = 20_000;
 /// More tracked files than this are not compared.
 const COMPARED_MAX: usize = 50_000;
 /// Names that are shown of many.
@@ -141,6 +141,34 @@ impl Seen {
         seen.uncommitted = Some(uncommitted);
         Ok(seen)
     }
+}
+
+/// A path relative to the workdir, and the blob that the last commit holds there.
+pub(super) type Changed = (Vec<u8>, Option<Vec<u8>>);
+
+/// Files that differ from the last commit, and those that it does not have and nothing ignores.
+pub(super) fn changed(patient: &Patient, git: &Git<'_>) -> Result<Vec<Changed>, TreeError> {
+    let mut commit = entries(&git.run(&["ls-tree", "-r", "-z", "HEAD"], b"")?, 2);
+    commit.retain(|_, entry| entry.mode != b"160000");
+    let index = entries(&git.run(&["ls-files", "-z", "-s"], b"")?, 1);
+    let new = git.run(
+        &["ls-files", "-z", "--others", "--exclude-per-directory=.gitignore"],
+        b"",
+    )?;
+    let mut changed = unlike(&patient.workdir, git, &commit)?;
+    changed.extend(index.into_keys().filter(|path| !commit.contains_key(path)));
+    changed.extend(
+        new.split(|byte| *byte == 0)
+            .filter(|path| !path.is_empty())
+            .map(<[u8]>::to_vec),
+    );
+    changed.sort();
+    changed.dedup();
+    let with_blob = changed.into_iter().map(|path| {
+        let id = commit.get(&path).map(|entry| entry.id.clone());
+        (path, id)
+    });
+    Ok(with_blob.collect())
 }
 
 #[derive(Debug, PartialEq, Eq)]
