@@ -40,4 +40,5 @@ mod e2e {
     mod readonly;
     mod runners;
     mod safety;
+    mod vetting;
 }

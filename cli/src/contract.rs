@@ -189,7 +189,12 @@ pub(crate) fn spelled(written: &Flags) -> String {
 
 /// Names that the configuration cannot know by itself.
 pub(crate) fn known() -> (Vec<&'static str>, Vec<&'static str>) {
-    let guards = engine::guard::ALL.iter().map(|guard| guard.name).collect();
+    let before_green = engine::vet::ALL.iter().map(|vet| vet.name);
+    let guards = engine::guard::ALL
+        .iter()
+        .map(|guard| guard.name)
+        .chain(before_green)
+        .collect();
     let collectors = shell::oracle::collect::ALL
         .iter()
         .map(|collector| collector.name)

@@ -12,6 +12,7 @@ use crate::event::Event;
 use crate::event::id::{Bytes, Digest, Stamp};
 use crate::event::iteration::{CheckPurpose, ContextEntry, TreePurpose};
 use crate::event::measurement::{Captured, CommandRun, MemberStatus, ReportState, TreeSeen};
+use crate::vet::{Ran, Request};
 
 /// The next thing to do: a pure function of the state, never stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,6 +61,8 @@ pub enum Effect {
     /// Make the workdir equal to a recorded tree; what it overwrites is kept first. Durable before:
     /// `RestoreBegan`. Idempotent.
     Restore { iteration: u32, attempt: u32, to: Digest },
+    /// Run the check in copies of recorded trees, for one guard before green. The user's tree is only read.
+    Vet(Request),
 }
 
 impl Effect {
@@ -77,6 +80,7 @@ impl Effect {
             | Self::Check { iteration, .. }
             | Self::Restore { iteration, .. } => *iteration,
             Self::BuildContext(request) => request.iteration,
+            Self::Vet(request) => request.iteration,
         }
     }
 }
@@ -174,5 +178,12 @@ pub enum Observation {
         removed: u64,
         saved: Digest,
         error: String,
+    },
+    Vetted {
+        at: Stamp,
+        trials: Vec<Ran>,
+        /// What kept the experiment from being made, or from being finished; empty when nothing did.
+        trouble: String,
+        cost_us: u64,
     },
 }

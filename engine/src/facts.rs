@@ -106,6 +106,8 @@ pub struct Facts {
     pub members: Members,
     /// Members of t0 and of everything accepted since: it only grows.
     pub universe: IdSet,
+    /// Members that the check of t0 named.
+    pub t0_members: IdSet,
     /// Guards that were active at t0: none of them may stop applying later (SPEC 5.1.3).
     pub active_guards: Vec<String>,
     /// Identities that the integrity command listed in accepted turns: it only grows.
@@ -150,6 +152,7 @@ impl Facts {
             branch: None,
             members: Members::default(),
             universe: IdSet::default(),
+            t0_members: IdSet::default(),
             active_guards: Vec::new(),
             integrity: IdSet::default(),
             accepted: None,

@@ -60,6 +60,7 @@ mod rederive;
 pub mod report;
 pub mod stat;
 mod state;
+pub mod vet;
 pub mod words;
 
 pub use effect::{ContextRequest, Effect, IntegrityReading, Next, Observation, Reading};

@@ -87,8 +87,9 @@ impl Rederivation {
             return Ok(());
         };
         let due = self.differs.is_none().then(|| state.next());
+        let follows = due.is_none() || state.phase.follows(&state.facts, event);
         let state = state.apply(event)?;
-        if let Some(due) = due.filter(|due| !called_for(due, event)) {
+        if let Some(due) = due.filter(|due| !follows || !called_for(due, event)) {
             let (recorded, due) = (event.name(), Box::new(due));
             self.differs = Some(Divergence::Differs { index, recorded, due });
         }
@@ -142,6 +143,11 @@ fn called_for(due: &Next, event: &Event) -> bool {
         | Event::RetryWaited(_)
         | Event::CheckBegan(_)
         | Event::RestoreBegan(_) => matches!(due, Next::Perform(effect) if answers(effect, event)),
+        Event::Vetted(_) => match due {
+            Next::Record(decided) => decided == event,
+            Next::Perform(effect) => answers(effect, event),
+            Next::Await | Next::Stop => false,
+        },
         Event::RunOpened(_)
         | Event::Resumed(_)
         | Event::Amended(_)
@@ -155,7 +161,6 @@ fn called_for(due: &Next, event: &Event) -> bool {
         | Event::Scored(_)
         | Event::Judged(_)
         | Event::Probed(_)
-        | Event::Vetted(_)
         | Event::Escalated(_)
         | Event::Delivered(_)
         | Event::Acked(_)
@@ -194,6 +199,10 @@ fn answers(effect: &Effect, event: &Event) -> bool {
             },
             Event::CheckBegan(began),
         ) => (*iteration, *attempt, *purpose) == (began.iteration, began.attempt, began.purpose),
+        (Effect::Vet(request), Event::Vetted(vetted)) => {
+            (request.guard, request.iteration, request.attempt, request.candidate)
+                == (vetted.guard.as_str(), vetted.iteration, vetted.attempt, vetted.tree)
+        }
         (Effect::Restore { iteration, attempt, to }, Event::RestoreBegan(began)) => {
             (*iteration, *attempt, *to) == (began.iteration, began.attempt, began.to)
         }

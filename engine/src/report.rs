@@ -11,6 +11,7 @@ use crate::event::halt::HaltReason;
 use crate::event::id::{Digest, Stamp};
 use crate::event::iteration::{CheckPurpose, RejectCause};
 use crate::event::measurement::{CommandRun, StopCause};
+use crate::vet;
 
 /// How an iteration ended for its candidate.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,6 +104,8 @@ pub struct Totals {
     pub events: u64,
     pub exec_ms: u64,
     pub check_ms: u64,
+    /// Runs of the check in copies, for the guards before green.
+    pub vet_ms: u64,
     pub cpu_ms: u64,
     pub output_bytes: u64,
     pub survivors_ended: u64,
@@ -244,10 +247,28 @@ impl Report {
                 }
             }
             Event::GuardsJudged(judged) => {
-                let guards = self.guards(&judged.report.guards);
+                // A second judgement, on the confirming run, leaves what was vetted before it.
+                let before = self.row(judged.iteration).guards.clone();
+                let vetted = before.iter().filter(|run| is_vet(&run.guard)).cloned();
+                let runs: Vec<GuardRun> = judged.report.guards.iter().cloned().chain(vetted).collect();
+                let guards = self.guards(&runs);
                 let row = self.row(judged.iteration);
                 row.guards = guards;
                 row.findings.clone_from(&judged.report.findings);
+            }
+            Event::Vetted(vetted) => {
+                self.tick(vetted.at);
+                let row = self.row(vetted.iteration);
+                let others = row.guards.iter().filter(|run| run.guard != vetted.guard).cloned();
+                let run = GuardRun {
+                    guard: vetted.guard.clone(),
+                    state: vetted.state,
+                    note: vetted.note.clone(),
+                    findings: u32::try_from(vetted.findings.len()).unwrap_or(u32::MAX),
+                };
+                row.guards = others.chain([run]).collect();
+                row.findings.extend(vetted.findings.iter().cloned());
+                self.totals.vet_ms += vetted.trials.iter().map(|trial| trial.duration_ms).sum::<u64>();
             }
             Event::CandidateAccepted(accepted) => {
                 self.row(accepted.iteration).fate = Fate::Accepted {
@@ -282,6 +303,10 @@ impl Report {
             _ => {}
         }
     }
+}
+
+fn is_vet(guard: &str) -> bool {
+    vet::ALL.iter().any(|vet| vet.name == guard)
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ use crate::event::iteration::{CheckBegan, ExecuteBegan, RestoreBegan, TreePurpos
 use crate::event::run::{Halted, InterruptCause, Interrupted, Resumed, RunOpened, SuspendCause, Suspended};
 use crate::facts::Facts;
 use crate::phase::{Illegal, Phase, closed, drift, open, revisit};
+pub(crate) use answers::complete;
 use ledgers::{ledger, stamp};
 
 /// The fold of a journal's events.
@@ -123,7 +124,7 @@ impl State {
                 }
                 .into(),
             ),
-            Effect::ObserveTree { .. } | Effect::BuildContext(_) | Effect::Wait { .. } => None,
+            Effect::ObserveTree { .. } | Effect::BuildContext(_) | Effect::Wait { .. } | Effect::Vet(_) => None,
         }
     }
 

@@ -8,7 +8,7 @@ use engine::event::halt::HaltReason;
 use engine::event::measurement::{StopCause, SurfaceClass};
 use engine::event::policy::{Command, OnCheckTimeout, OnExecFailure, OnExecTimeout, OnViolation, Policy};
 use engine::{Effect, Next, State};
-use models::act::{Act, Edit, End, Look, Repair, Slice, Turn, Walk};
+use models::act::{Act, Edit, End, Lab, Look, Repair, Slice, Turn, Walk};
 use models::drive::{Ended, Fate, Point, Run};
 use models::project::Tree;
 use models::reference;
@@ -124,6 +124,16 @@ impl Fate for Fed<'_, '_> {
                 Act::Slice(self.pick(&menu).unwrap_or(Slice::Fine))
             }
             Effect::Wait { .. } => Act::Wait,
+            Effect::Vet(_) => {
+                let menu = [
+                    Lab::Honest,
+                    Lab::Honest,
+                    Lab::Flip(1),
+                    Lab::Fails,
+                    Lab::Stop(StopCause::Cancelled),
+                ];
+                Act::Lab(self.pick(&menu).unwrap_or(Lab::Honest))
+            }
         }
     }
 

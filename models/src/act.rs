@@ -1,4 +1,4 @@
-//! What can happen when an effect is performed: the menu of agents, checks, walks and restores.
+//! What can happen when an effect is performed: the menu of agents, checks, walks, restores and experiments.
 
 use engine::event::measurement::{RunOutcome, StopCause, SurfaceClass};
 
@@ -35,6 +35,8 @@ pub enum Edit {
     EditHook,
     /// Writes into the state directory.
     TouchState,
+    /// Leaves something beside the sources that makes one test pass in the workdir and nowhere else.
+    Prop(u8),
 }
 
 impl Edit {
@@ -42,7 +44,7 @@ impl Edit {
     pub fn apply(self, tree: Tree) -> Tree {
         let mut after = tree;
         match self {
-            Self::Nothing | Self::MoveRef | Self::EditHook | Self::TouchState => {}
+            Self::Nothing | Self::MoveRef | Self::EditHook | Self::TouchState | Self::Prop(_) => {}
             Self::Fix(n) => after.right |= bit(n),
             Self::Break(n) => after.right &= !bit(n),
             Self::Trade { fix, breaks, salt } => {
@@ -171,6 +173,18 @@ pub enum Slice {
     Fails,
 }
 
+/// How an experiment in copies goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Lab {
+    Honest,
+    /// Each run shows the opposite for one test.
+    Flip(u8),
+    /// No copy can be made.
+    Fails,
+    /// loopexec ends the first run.
+    Stop(StopCause),
+}
+
 /// What happens to one effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Act {
@@ -179,5 +193,6 @@ pub enum Act {
     Walk(Walk),
     Repair(Repair),
     Slice(Slice),
+    Lab(Lab),
     Wait,
 }

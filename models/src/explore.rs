@@ -19,7 +19,7 @@ use engine::event::policy::Policy;
 use engine::event::run::{Amended, SuspendCause};
 use engine::{Effect, Next, State};
 
-use crate::act::{Act, Edit, Look, Repair, Slice, Turn, Walk};
+use crate::act::{Act, Edit, Lab, Look, Repair, Slice, Turn, Walk};
 use crate::drive::opening;
 use crate::properties;
 use crate::world::World;
@@ -40,6 +40,7 @@ pub struct Menu {
     pub walks: Vec<Walk>,
     pub repairs: Vec<Repair>,
     pub slices: Vec<Slice>,
+    pub labs: Vec<Lab>,
     /// Deaths, stops and resumes of a halted run, all told.
     pub interruptions: u32,
     /// What somebody may do to the workdir between two lives, beside nothing.
@@ -94,6 +95,7 @@ impl Menu {
             } if *purpose != CheckPurpose::Resume => self.first_looks.iter().map(|look| Act::Look(*look)).collect(),
             Effect::Check { .. } => self.looks.iter().map(|look| Act::Look(*look)).collect(),
             Effect::Restore { .. } => self.repairs.iter().map(|repair| Act::Repair(*repair)).collect(),
+            Effect::Vet(_) => self.labs.iter().map(|lab| Act::Lab(*lab)).collect(),
         }
     }
 

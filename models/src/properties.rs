@@ -58,13 +58,17 @@ fn success(after: &State, world: &World) -> Result<(), Violated> {
     if ghosts.touched || ghosts.stray {
         return Err("nothing converges while the state was touched or something still runs");
     }
+    let replayed = after.facts.policy().guards.off.iter().all(|guard| guard != "t0_replay");
+    if replayed && ghosts.vetted != tree {
+        return Err("the converged tree was green in a fresh copy, as it is");
+    }
     let tree = tree.unwrap_or_default();
     if tree.watched != 0 {
         return Err("the watched surface of a converged tree is the one of the start");
     }
     // A check that lies in the same way every time cannot be told from the truth, and where only failures
     // are named nobody can see that a test is gone.
-    let fooled = ghosts.lies >= needed || world.runner != Runner::Known;
+    let fooled = ghosts.lies >= needed || ghosts.copies_lied || world.runner != Runner::Known;
     if !fooled && !tree.keeps(ghosts.named) {
         return Err("the converged tree really passes every test that the start named");
     }
@@ -83,7 +87,8 @@ fn acceptance(before: &State, after: &State, world: &World) -> Result<(), Violat
     }
     let tree = Tree::of(new.tree).unwrap_or_default();
     // Where a test was shown as something else than it is, nobody can know better.
-    let honest = world.runner == Runner::Known && !world.ghosts.flipped && world.ghosts.judged == Some(tree.sources());
+    let known = world.runner == Runner::Known && world.props == 0;
+    let honest = known && !world.ghosts.flipped && world.ghosts.judged == Some(tree.sources());
     let kept = |n: u8| !before_passes(before, n) || tree.keeps(bit(n));
     if honest && !(0..TESTS).all(kept) {
         return Err("a test that really passed in the accepted tree really passes in the next one");
@@ -234,8 +239,18 @@ fn steps(state: &State, next: &Next, pending: Option<&Effect>) -> u32 {
         (Next::Record(Event::RetryScheduled(retry)), _) => 1_000 + attempts(retry.attempt - 1) + 4,
         (Next::Record(Event::CandidateRejected(_)), _) => 2_500,
         (Next::Record(Event::Halted(_)), _) => 1,
+        // Behind the judgement of the iteration come the vets, one after the other.
+        (Next::Record(Event::GuardsJudged(_)), _) if matches!(state.phase, Phase::Guards(_)) => 16_000,
+        (Next::Perform(Effect::Vet(request)), _) => 1_100 * vets_left(request.guard) + attempts(request.attempt),
+        (Next::Record(Event::Vetted(vetted)), _) => 1_100 * vets_left(&vetted.guard) + attempts(vetted.attempt),
         (Next::Record(Event::GuardsJudged(_)), _) => 5,
         (Next::Record(_), _) => 4,
         (Next::Stop, _) => 0,
     }
+}
+
+/// Guards before green that have not spoken, the one that is due included.
+fn vets_left(due: &str) -> u32 {
+    let spoken = engine::vet::ALL.iter().take_while(|vet| vet.name != due).count();
+    u32::try_from(engine::vet::ALL.len() - spoken).unwrap_or(u32::MAX)
 }

@@ -49,6 +49,9 @@ const GUARDS: [&str; 13] = [
     "state_interference",
 ];
 
+/// Guards before green, in the order in which they speak.
+const VETS: [&str; 2] = ["t0_replay", "sentinel_pair"];
+
 /// Runs that ended like this are never continued.
 const FINAL: [&str; 8] = [
     "success_condition_met",
@@ -62,13 +65,12 @@ const FINAL: [&str; 8] = [
 ];
 
 /// Facts of ledgers: they may stand anywhere.
-const LEDGER: [&str; 14] = [
+const LEDGER: [&str; 13] = [
     "reserved",
     "settled",
     "scored",
     "judged",
     "probed",
-    "vetted",
     "escalated",
     "delivered",
     "acked",
@@ -169,6 +171,9 @@ struct Turn {
     exit: Value,
     members_digest: String,
     clean: bool,
+    /// How many guards before green have spoken, and whether one ran the check in a copy.
+    vets: usize,
+    copied: bool,
     violated: BTreeSet<String>,
     broke: BTreeSet<String>,
     /// A sample agreed, disagreed or had no verdict.
@@ -233,6 +238,7 @@ impl Reader {
                 self.enter("exec:ask")
             }
             "guards_judged" => self.guards_judged(event),
+            "vetted" => self.vetted(event),
             "candidate_accepted" => self.candidate_accepted(event),
             "candidate_rejected" => self.candidate_rejected(event),
             "progress_judged" => self.progress_judged(event),

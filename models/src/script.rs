@@ -7,7 +7,7 @@ use engine::event::halt::HaltReason;
 use engine::event::measurement::{CommandRun, RunOutcome, StopCause};
 use engine::event::run::Halted;
 
-use crate::act::{Act, Edit, Look, Repair, Slice, Turn, Walk};
+use crate::act::{Act, Edit, Lab, Look, Repair, Slice, Turn, Walk};
 use crate::drive::{Fate, Point};
 
 /// The n-th call of a kind gets the n-th entry. After the end agents repeat their last turn and
@@ -19,12 +19,13 @@ pub struct Script {
     pub walks: Vec<Walk>,
     pub repairs: Vec<Repair>,
     pub slices: Vec<Slice>,
+    pub labs: Vec<Lab>,
     /// Dies at this point when the journal ends with an event of this name; each entry once, in order.
     pub crashes: Vec<(Point, &'static str)>,
     /// Is asked to stop when the journal ends with an event of this name; each entry once, in order.
     pub stops: Vec<&'static str>,
-    /// Calls so far: turns, checks, walks, restores, slices.
-    pub counts: [usize; 5],
+    /// Calls so far: turns, checks, walks, restores, slices, experiments.
+    pub counts: [usize; 6],
 }
 
 impl Script {
@@ -83,6 +84,10 @@ impl Fate for Script {
                 Act::Slice(self.slices.get(n).copied().unwrap_or(Slice::Fine))
             }
             Effect::Wait { .. } => Act::Wait,
+            Effect::Vet(_) => {
+                let n = self.turn(5);
+                Act::Lab(self.labs.get(n).copied().unwrap_or(Lab::Honest))
+            }
         }
     }
 
@@ -110,6 +115,9 @@ pub fn transcript(journal: &[Event]) -> String {
     let mut out = String::new();
     for event in journal {
         let word = word(event);
+        if word.is_empty() {
+            continue;
+        }
         let own_line = matches!(
             event,
             Event::ContextBuilt(_) | Event::Halted(_) | Event::Resumed(_) | Event::Suspended(_)
@@ -149,6 +157,13 @@ fn word(event: &Event) -> String {
                 (None, None) => "guards".into(),
             }
         }
+        Event::Vetted(vetted) => match (vetted.state, vetted.findings.is_empty()) {
+            (_, false) => format!("vet!{}", vetted.guard),
+            (GuardState::Active, _) => "vet".into(),
+            (GuardState::Unavailable, _) => format!("vet?{}", vetted.guard),
+            // Nothing ran.
+            (GuardState::NotApplicable | GuardState::Off, _) => String::new(),
+        },
         Event::CandidateAccepted(accepted) if accepted.changed => "accept".into(),
         Event::CandidateAccepted(_) => "accept:same".into(),
         Event::CandidateRejected(rejected) => format!("reject:{}", rejected.cause),

@@ -12,7 +12,7 @@ use engine::event::policy::{Command, OnCheckTimeout, OnExecFailure, OnExecTimeou
 use engine::event::run::Amended;
 use engine::{Effect, State};
 
-use crate::act::{Act, Edit, End, Look, Repair, Slice, Turn, Walk};
+use crate::act::{Act, Edit, End, Lab, Look, Repair, Slice, Turn, Walk};
 use crate::project::{TESTS, Tree};
 use crate::world::{Runner, World};
 
@@ -94,7 +94,7 @@ impl Thrown {
             }
         } else {
             let test = self.dice.test();
-            match self.dice.below(12) {
+            match self.dice.below(13) {
                 0..=3 => Edit::Break(test),
                 4..=6 => Edit::Trade {
                     fix: self.dice.test(),
@@ -108,6 +108,7 @@ impl Thrown {
                     .dice
                     .pick(&[Edit::MoveRef, Edit::EditHook])
                     .unwrap_or(Edit::MoveRef),
+                11 => Edit::Prop(test),
                 _ => Edit::TouchState,
             }
         };
@@ -184,6 +185,16 @@ impl Thrown {
             Effect::Restore { .. } => Act::Repair(if fails { Repair::Fails } else { Repair::Fine }),
             Effect::BuildContext(_) => Act::Slice(if fails { Slice::Fails } else { Slice::Fine }),
             Effect::Wait { .. } => Act::Wait,
+            Effect::Vet(_) if fails => {
+                let test = self.dice.test();
+                let stop = Lab::Stop(self.dice.pick(StopCause::ALL).unwrap_or(StopCause::Deadline));
+                Act::Lab(
+                    self.dice
+                        .pick(&[Lab::Fails, Lab::Flip(test), stop])
+                        .unwrap_or(Lab::Fails),
+                )
+            }
+            Effect::Vet(_) => Act::Lab(Lab::Honest),
         }
     }
 

@@ -3,6 +3,7 @@
 //! What the world *really* is stands beside what it *says*: properties are stated over [`Ghosts`], never
 //! over the engine's own fields, so that a fault in a guard cannot hide itself.
 
+mod lab;
 mod said;
 
 use engine::event::id::{Digest, Stamp};
@@ -12,7 +13,7 @@ use engine::event::measurement::{
 };
 use engine::{Effect, IntegrityReading, Observation, Reading};
 
-use crate::act::{Act, Edit, End, Look, Repair, Slice, Turn, Walk};
+use crate::act::{Act, Edit, End, Lab, Look, Repair, Slice, Turn, Walk};
 use crate::project::{SNAPSHOT, TESTS, Tree, base_of, bit, name};
 use said::{command, product, survivor, touched};
 
@@ -44,6 +45,9 @@ pub struct Ghosts {
     pub touched: bool,
     /// A process of the turn or of its check still runs.
     pub stray: bool,
+    /// The sources of which a copy was green last, and whether that copy showed a test as what it is not.
+    pub vetted: Option<Tree>,
+    pub copies_lied: bool,
 }
 
 /// The simulated world.
@@ -54,6 +58,8 @@ pub struct World {
     pub walked: Tree,
     pub moved_ref: bool,
     pub edited_hook: bool,
+    /// Bit n: test n passes here because of what lies beside the sources, and in no copy.
+    pub props: u8,
     pub runner: Runner,
     /// The contract has an integrity command.
     pub integrity: bool,
@@ -75,6 +81,7 @@ impl World {
             walked: tree,
             moved_ref: false,
             edited_hook: false,
+            props: 0,
             runner: Runner::Known,
             integrity: false,
             chatty: false,
@@ -147,6 +154,10 @@ impl World {
                 };
                 self.restore(*to, repair)
             }
+            Effect::Vet(request) => {
+                let lab = if let Act::Lab(lab) = act { lab } else { Lab::Honest };
+                self.vet(request, lab)
+            }
         }
     }
 
@@ -214,6 +225,9 @@ impl World {
         self.ghosts.stray = turn.end == End::Survivor { ended: false };
         self.tree = turn.edit.apply(self.tree);
         self.moved_ref |= turn.edit == Edit::MoveRef;
+        if let Edit::Prop(n) = turn.edit {
+            self.props |= bit(n);
+        }
         self.edited_hook |= turn.edit == Edit::EditHook;
         let (outcome, code, stop) = match turn.end {
             End::Exit(code) | End::Instant(code) => (RunOutcome::Exited, code, StopCause::None),
@@ -239,6 +253,7 @@ impl World {
     fn check(&mut self, look: Look, baseline: bool) -> Observation {
         let before = self.tree.sources();
         let mut seen = self.tree;
+        seen.right |= self.props;
         if let Look::Flip(n) = look {
             seen.right ^= bit(n);
         }

@@ -21,6 +21,7 @@ fn generated() -> Vec<(&'static str, String)> {
         ("exit-codes", exit_codes()),
         ("events", events()),
         ("guards", guards()),
+        ("vets", vets()),
         ("commands", commands()),
         ("settings", settings()),
     ]
@@ -66,6 +67,14 @@ fn events() -> String {
 
 fn guards() -> String {
     let rows = guard::ALL.iter().map(|guard| {
+        let reason = code(guard.reason.label());
+        vec![code(guard.name), guard.catches.into(), reason]
+    });
+    table(&["guard", "catches", "reason"], rows)
+}
+
+fn vets() -> String {
+    let rows = engine::vet::ALL.iter().map(|guard| {
         let reason = code(guard.reason.label());
         vec![code(guard.name), guard.catches.into(), reason]
     });

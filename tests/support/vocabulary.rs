@@ -14,6 +14,7 @@ pub(crate) fn causes() -> &'static BTreeMap<String, BTreeSet<String>> {
             let mut named: BTreeSet<_> = quoted(&causes).map(str::to_owned).collect();
             if causes.starts_with("a guard") {
                 named.extend(engine::guard::ALL.iter().map(|guard| guard.name.to_owned()));
+                named.extend(engine::vet::ALL.iter().map(|vet| vet.name.to_owned()));
             }
             (reason.trim_matches('`').to_owned(), named)
         });

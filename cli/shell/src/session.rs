@@ -29,6 +29,7 @@ use crate::paths::{self, RunDir, RunId, StateDir};
 use crate::process::leftovers::{self, Leftover};
 use crate::process::{Supervisor, SupervisorOptions, remove_unmasked};
 use crate::record::latest;
+use crate::replay::Surroundings;
 use crate::tree::{Options, Tree, TreeId};
 use crate::world::{RealWorld, StopRequests, hermetic, resolve_programs, too_short};
 use crate::{clock, lock};
@@ -347,6 +348,11 @@ impl Life {
             self.stop.clone(),
             tree,
         )
+        .with_copies(Surroundings {
+            env: self.env.clone(),
+            exe: self.exe.clone(),
+            around: Vec::new(),
+        })
         .with_fixed_checks(&state);
         let outcome = drive(state, &mut world, &mut ledger);
         world.shutdown();

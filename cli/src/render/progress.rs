@@ -101,6 +101,7 @@ fn doing(effect: &Effect) -> Option<String> {
             };
             (iteration, what.to_owned())
         }
+        Effect::Vet(request) => (&request.iteration, format!("guard {} in fresh copies", request.guard)),
         Effect::Restore { iteration, .. } => (iteration, "put the accepted tree back".to_owned()),
         Effect::Wait {
             iteration, delay_ms, ..

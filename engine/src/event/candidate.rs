@@ -1,8 +1,11 @@
-//! Scores and reviews of a candidate.
+//! Scores, reviews and experiments on a candidate.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::finding::{Finding, GuardState};
+use super::id::{Digest, Stamp};
+use super::measurement::{MemberChange, RunOutcome, StopCause};
 use super::shape::{label, wire};
 
 wire! {
@@ -39,13 +42,40 @@ wire! {
     }
 }
 wire! {
-    /// One guard that runs before green, with its outcome.
+    /// One run of the check in a copy, as far as a verdict goes.
+    pub struct Trial {
+        /// What was done to the copy.
+        pub subject: String,
+        pub outcome: RunOutcome,
+        pub code: i32,
+        pub stop: StopCause,
+        pub members_total: u64,
+        pub members_digest: Digest,
+        /// Members that are not what the check of the turn said of them.
+        pub changes: Vec<MemberChange>,
+        /// Names of what was planted, in the order of the experiment.
+        pub planted: Vec<String>,
+        /// What the collector, or the command itself, said of a run that was not green. Untrusted text.
+        pub note: String,
+        pub duration_ms: u64,
+    }
+}
+wire! {
+    /// One guard before green: what was seen in copies, and what it comes to.
     pub struct Vetted {
+        pub at: Stamp,
         pub iteration: u32,
+        pub attempt: u32,
+        pub tree: Digest,
         pub guard: String,
-        pub passed: bool,
-        pub available: bool,
-        pub detail: String,
+        /// In the order in which they ran; empty when nothing was run.
+        pub trials: Vec<Trial>,
+        /// What kept the experiment from being made; empty when nothing did.
+        pub trouble: String,
+        pub state: GuardState,
+        /// Why it is not active; empty when it is.
+        pub note: String,
+        pub findings: Vec<Finding>,
         pub cost_us: u64,
     }
 }

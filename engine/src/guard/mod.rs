@@ -24,8 +24,10 @@ pub mod state_interference;
 pub mod surface;
 
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use crate::event::candidate::Vetted;
 use crate::event::finding::{Finding, GuardReport, GuardRun, GuardState, Severity};
 use crate::event::halt::HaltReason;
 use crate::event::id::Digest;
@@ -33,6 +35,7 @@ use crate::event::iteration::CheckEnded;
 use crate::event::measurement::{CommandRun, GitState, Measurement, SurfaceChange, SurfaceClass, Survivor, TreeSeen};
 use crate::event::policy::Policy;
 use crate::members::{IdSet, Members};
+use crate::vet;
 
 /// Findings kept by name; the rest is counted.
 pub const FINDINGS_MAX: usize = 64;
@@ -231,8 +234,10 @@ fn lasting(guard: &Guard, outcome: Outcome, evidence: &Evidence<'_>) -> Outcome 
 }
 
 /// The violation that names the halt: the first of the gravest reason.
-pub fn gravest(report: &GuardReport) -> Option<&Finding> {
-    let violations = report.findings.iter().filter(|f| f.severity == Severity::Violation);
+pub fn gravest<'a>(report: &'a GuardReport, vetted: &'a [Arc<Vetted>]) -> Option<&'a Finding> {
+    let before_green = vetted.iter().flat_map(|vetted| &vetted.findings);
+    let findings = report.findings.iter().chain(before_green);
+    let violations = findings.filter(|f| f.severity == Severity::Violation);
     violations.min_by_key(|f| gravity(f.reason))
 }
 
@@ -257,7 +262,8 @@ pub fn unavailable(report: &GuardReport) -> Option<&GuardRun> {
     report.guards.iter().find(|run| run.state == GuardState::Unavailable)
 }
 
-/// Proof that every guard of this iteration and tree ran and found nothing that stands against green.
+/// Proof that every guard of this iteration and tree, those before green included, ran and found nothing that stands
+/// against green.
 /// Only [`clear`] makes one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct GuardsCleared {
@@ -275,14 +281,26 @@ impl GuardsCleared {
     }
 }
 
-/// The proof, when the report carries it: every guard known to this engine is in it, none was
-/// unavailable, none found a violation.
-pub fn clear(report: &GuardReport, iteration: u32, tree: Digest) -> Option<GuardsCleared> {
+/// Every guard of the iteration known to this engine is in the report, none was unavailable, none found a violation.
+pub fn passed(report: &GuardReport) -> bool {
     let complete = ALL
         .iter()
         .all(|guard| report.guards.iter().any(|run| run.guard == guard.name));
-    let clean = gravest(report).is_none() && report.findings_more == 0;
-    (complete && clean && unavailable(report).is_none()).then_some(GuardsCleared { iteration, tree })
+    let clean = gravest(report, &[]).is_none() && report.findings_more == 0;
+    complete && clean && unavailable(report).is_none()
+}
+
+/// The proof, when report and vets carry it: every guard of the iteration passed, and after them every guard before
+/// green, on this iteration and tree.
+pub fn clear(report: &GuardReport, vetted: &[Arc<Vetted>], iteration: u32, tree: Digest) -> Option<GuardsCleared> {
+    let spoke = |vet: &&vet::Vet| {
+        vetted.iter().any(|vetted| {
+            let here = vetted.guard == vet.name && (vetted.iteration, vetted.tree) == (iteration, tree);
+            here && vetted.state != GuardState::Unavailable
+        })
+    };
+    let vets = vet::ALL.iter().all(spoke) && gravest(report, vetted).is_none();
+    (passed(report) && vets).then_some(GuardsCleared { iteration, tree })
 }
 
 #[cfg(test)]
@@ -303,28 +321,55 @@ mod tests {
     fn an_honest_turn_clears_every_guard() {
         let report = judge(&Bench::honest().evidence());
         assert!(report.findings.is_empty(), "{:?}", report.findings);
-        assert!(clear(&report, 1, Digest::ZERO).is_some());
+        assert!(clear(&report, &vetted(), 1, Digest::ZERO).is_some());
+    }
+
+    /// Every vet, passed, on the tree of these tests.
+    fn vetted() -> Vec<Arc<Vetted>> {
+        vet::ALL
+            .iter()
+            .map(|vet| Arc::new(vet::bench::vetted(vet.name)))
+            .collect()
+    }
+
+    #[test]
+    fn a_vet_that_is_missing_could_not_run_or_spoke_of_another_tree_clears_nothing() {
+        let report = judge(&Bench::honest().evidence());
+        let bent = |bend: fn(&mut Vec<Vetted>)| {
+            let own = |vetted: Vec<Arc<Vetted>>| vetted.iter().map(|vetted| (**vetted).clone()).collect::<Vec<_>>();
+            let mut vetted = own(vetted());
+            bend(&mut vetted);
+            let vetted: Vec<Arc<Vetted>> = vetted.into_iter().map(Arc::new).collect();
+            clear(&report, &vetted, 1, Digest::ZERO)
+        };
+        assert!(bent(|_| {}).is_some());
+        assert!(bent(|vetted| vetted[0].state = GuardState::NotApplicable).is_some());
+        assert!(bent(|vetted| vetted.truncate(vet::ALL.len() - 1)).is_none());
+        assert!(bent(|vetted| vetted[0].state = GuardState::Unavailable).is_none());
+        assert!(bent(|vetted| vetted[0].tree = Digest([9; 32])).is_none());
+        assert!(bent(|vetted| vetted[0].iteration = 2).is_none());
+        assert!(bent(|vetted| vetted[0].findings.push(vet::ALL[0].violation("a", "b"))).is_none());
     }
 
     #[test]
     fn a_report_that_lacks_a_guard_clears_nothing() {
         let mut report = judge(&Bench::honest().evidence());
         report.guards.pop();
-        assert_eq!(clear(&report, 1, Digest::ZERO), None);
+        assert_eq!(clear(&report, &vetted(), 1, Digest::ZERO), None);
     }
 
     #[test]
     fn a_guard_that_could_not_run_clears_nothing() {
         let mut report = judge(&Bench::honest().evidence());
         report.guards[0].state = GuardState::Unavailable;
-        assert_eq!(clear(&report, 1, Digest::ZERO), None);
+        assert_eq!(clear(&report, &vetted(), 1, Digest::ZERO), None);
     }
 
     #[test]
     fn an_unlisted_finding_clears_nothing() {
         let mut report = judge(&Bench::honest().evidence());
         report.findings_more = 1;
-        assert_eq!(clear(&report, 1, Digest::ZERO), None);
+        assert_eq!(clear(&report, &vetted(), 1, Digest::ZERO), None);
     }
 
     #[test]
@@ -389,6 +434,6 @@ mod tests {
         bench.measurement.concluded = Some(0);
         bench.after_exec.surface = [bench.change("tests/a.py", SurfaceClass::Blocked)].into();
         let report = judge(&bench.evidence());
-        assert_eq!(gravest(&report).unwrap().reason, HaltReason::BlockedPathModified);
+        assert_eq!(gravest(&report, &[]).unwrap().reason, HaltReason::BlockedPathModified);
     }
 }

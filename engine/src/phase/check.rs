@@ -232,11 +232,7 @@ impl Room for Check {
                     self.turn.tree = seen.seen.tree;
                 }
                 let check = Arc::clone(check);
-                Ok(Phase::Guards(Guards {
-                    turn: self.turn,
-                    check,
-                    after_check: Walked::of(seen),
-                }))
+                Ok(Phase::Guards(Guards::new(self.turn, check, Walked::of(seen))))
             }
             _ => Err(Self::illegal(event, "not the next step of this check")),
         }

@@ -34,11 +34,13 @@ pub use turn::{Judged, Objection, Turn, Walked};
 
 use crate::effect::{Effect, Next};
 use crate::event::Event;
+use crate::event::candidate::Vetted;
 use crate::event::halt::HaltReason;
 use crate::event::id::{Digest, PhaseName};
 use crate::event::iteration::TreeObserved;
 use crate::event::run::Halted;
 use crate::facts::Facts;
+use crate::vet::{Request, Seen};
 
 /// Where a run is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -154,6 +156,29 @@ impl Phase {
             | Self::Guards(_)
             | Self::Checkpoint(_)
             | Self::Closed(_)) => other,
+        }
+    }
+
+    /// What the world saw for a vet, judged; `None` where no vet is due.
+    pub(crate) fn vetted(&self, facts: &Facts, request: &Request, seen: Seen) -> Option<Vetted> {
+        match self {
+            Self::Guards(room) => room.vetted(facts, request, seen),
+            Self::Open(_)
+            | Self::BuildContext(_)
+            | Self::Execute(_)
+            | Self::Check(_)
+            | Self::Ratchet(_)
+            | Self::Progress(_)
+            | Self::Checkpoint(_)
+            | Self::Closed(_) => None,
+        }
+    }
+
+    /// A fact that holds what was seen and what it comes to holds nothing else. Other facts hold one of the two.
+    pub(crate) fn follows(&self, facts: &Facts, event: &Event) -> bool {
+        match (self, event) {
+            (Self::Guards(room), Event::Vetted(vetted)) => room.follows(facts, vetted),
+            _ => true,
         }
     }
 

@@ -256,7 +256,7 @@ impl Room for Progress {
 
 /// What the guards make of the confirming run.
 fn confirmed(judged: &GuardsJudged) -> Confirmation {
-    if guard::clear(&judged.report, judged.iteration, judged.tree).is_some() {
+    if guard::passed(&judged.report) {
         return Confirmation::Held;
     }
     if let Some(objection) = guards::objection(&judged.report) {

@@ -16,7 +16,7 @@ use crate::event::finding::Finding;
 use crate::event::halt::HaltReason;
 use crate::event::id::{Digest, PhaseName};
 use crate::event::iteration::{CheckEnded, CheckPurpose};
-use crate::event::measurement::MemberChange;
+use crate::event::measurement::{CommandRun, MemberChange};
 use crate::facts::Facts;
 use crate::guard;
 
@@ -40,9 +40,14 @@ pub struct CheckVerdict {
 
 impl CheckVerdict {
     pub(crate) fn of(check: &CheckEnded) -> Self {
+        Self::of_run(&check.run, check.measurement.members_digest)
+    }
+
+    /// The same of a run that is not recorded as one of the workdir.
+    pub(crate) fn of_run(run: &CommandRun, members: Digest) -> Self {
         Self {
-            exit: check.run.exited(),
-            members: check.measurement.members_digest,
+            exit: run.exited(),
+            members,
         }
     }
 }

@@ -9,6 +9,8 @@ use crate::event::halt::HaltReason;
 use crate::event::iteration::{CheckEnded, ContextBuilt, ExecuteEnded, RestoreEnded, RetryWaited, TreeObserved};
 use crate::event::measurement::{IntegritySet, Measurement, MemberStatus};
 use crate::event::run::Halted;
+use crate::facts::Facts;
+use crate::vet::Seen;
 
 impl State {
     /// The fact that an answer amounts to.
@@ -113,6 +115,30 @@ impl State {
                 }
                 .into()
             }
+            (
+                Effect::Vet(request),
+                Observation::Vetted {
+                    at,
+                    trials,
+                    trouble,
+                    cost_us,
+                },
+            ) => {
+                let trials = trials.iter().map(|ran| ran.trial(&self.facts)).collect();
+                let seen = Seen {
+                    at,
+                    trials,
+                    trouble,
+                    cost_us,
+                };
+                match self.phase.vetted(&self.facts, request, seen) {
+                    Some(vetted) => vetted.into(),
+                    None => {
+                        let why = alloc::format!("nobody asked for {}", request.guard);
+                        self.broken(HaltReason::InternalError, "foreign_answer", why)
+                    }
+                }
+            }
             (_, Observation::TreeLost { why, .. }) => self.broken(HaltReason::WorkspaceInvalid, "workdir_lost", why),
             (effect, _) => {
                 let why = alloc::format!("the world answered {effect:?} with something else");
@@ -144,7 +170,7 @@ impl State {
     /// Compares a reading with what was known, so that the journal keeps only the difference.
     fn measurement(&self, mut reading: Reading) -> Measurement {
         if !reading.complete {
-            self.complete(&mut reading);
+            complete(&self.facts, &mut reading);
         }
         let integrity = reading.integrity.map(|set| {
             let known = &self.facts.integrity;
@@ -182,21 +208,16 @@ impl State {
             cost_us: reading.cost_us,
         }
     }
+}
 
-    /// Some sources list only what fails: whoever was known and is not listed now passes.
-    fn complete(&self, reading: &mut Reading) {
-        let known = self
-            .facts
-            .members
-            .iter()
-            .map(|(id, _)| id)
-            .chain(self.facts.universe.iter());
-        let passing: alloc::vec::Vec<_> = known
-            .filter(|id| reading.members.binary_search_by(|(other, _)| other.cmp(id)).is_err())
-            .map(|id| (id.clone(), MemberStatus::Passed))
-            .collect();
-        reading.members.extend(passing);
-        reading.members.sort_unstable();
-        reading.members.dedup_by(|a, b| a.0 == b.0);
-    }
+/// Some sources list only what fails: whoever was known and is not listed now passes.
+pub(crate) fn complete(facts: &Facts, reading: &mut Reading) {
+    let known = facts.members.iter().map(|(id, _)| id).chain(facts.universe.iter());
+    let passing: alloc::vec::Vec<_> = known
+        .filter(|id| reading.members.binary_search_by(|(other, _)| other.cmp(id)).is_err())
+        .map(|id| (id.clone(), MemberStatus::Passed))
+        .collect();
+    reading.members.extend(passing);
+    reading.members.sort_unstable();
+    reading.members.dedup_by(|a, b| a.0 == b.0);
 }

@@ -28,6 +28,7 @@ pub(super) fn stamp(facts: &mut Facts, event: &Event) {
         }
         Event::RestoreBegan(began) => facts.tick(began.at),
         Event::RestoreEnded(ended) => facts.tick(ended.at),
+        Event::Vetted(vetted) => facts.tick(vetted.at),
         Event::Suspended(suspended) => facts.tick(suspended.at),
         Event::Resumed(resumed) => facts.reborn(resumed.at),
         Event::Interrupted(interrupted) if interrupted.cause == InterruptCause::Crash => facts.now = interrupted.at,
@@ -85,7 +86,6 @@ pub(super) fn ledger(facts: &mut Facts, event: &Event) -> bool {
         Event::Scored(_)
         | Event::Judged(_)
         | Event::Probed(_)
-        | Event::Vetted(_)
         | Event::Delivered(_)
         | Event::TaskSelected(_)
         | Event::TaskClosed(_)

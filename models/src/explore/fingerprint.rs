@@ -34,6 +34,7 @@ pub(super) fn of_state(state: &State) -> u128 {
         branch,
         members,
         universe,
+        t0_members,
         active_guards,
         integrity,
         accepted,
@@ -54,7 +55,17 @@ pub(super) fn of_state(state: &State) -> u128 {
     } = state.facts.as_ref();
     let mut hasher = Wide::default();
     (bounds, iteration, checkpointed, elapsed_ms, now, surface, t0, tree).hash(&mut hasher);
-    (head, branch, members, universe, active_guards, integrity, accepted).hash(&mut hasher);
+    (
+        head,
+        branch,
+        members,
+        universe,
+        t0_members,
+        active_guards,
+        integrity,
+        accepted,
+    )
+        .hash(&mut hasher);
     (last_check, told, history, violations, instant_failures, determinism).hash(&mut hasher);
     (spend, people, suspended, halted, revalidate, drift, revisit, resumes).hash(&mut hasher);
     state.phase.hash(&mut hasher);

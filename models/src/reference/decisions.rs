@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::{GUARDS, Judgement, Reader, list, must, no, number, text};
+use super::{GUARDS, Judgement, Reader, VETS, list, must, no, number, text};
 
 impl Reader {
     pub(super) fn guards_judged(&mut self, event: &Value) -> Judgement {
@@ -40,7 +40,59 @@ impl Reader {
             .unwrap_or_default();
         self.turn.broke = before.difference(&passing).cloned().collect();
         self.attempt = 1;
-        self.enter("decide")
+        (self.turn.vets, self.turn.copied) = (0, false);
+        self.enter(if self.turn.green && self.turn.clean {
+            "vets"
+        } else {
+            "decide"
+        })
+    }
+
+    /// One guard before green after the other, each on the tree that was checked.
+    pub(super) fn vetted(&mut self, event: &Value) -> Judgement {
+        must(self.room == "vets", "guards before green follow a green and clean turn")?;
+        must(
+            VETS.get(self.turn.vets) == Some(&text(event, "guard")),
+            "guards before green speak in their order, and once",
+        )?;
+        must(text(event, "tree") == self.turn.tree, "what was checked is vetted")?;
+        must(
+            number(event, "attempt") == self.attempt,
+            "attempts are numbered without a hole",
+        )?;
+        let trials = list(event, "trials");
+        let stopped = |by: &str| trials.iter().any(|trial| text(trial, "stop") == by);
+        if stopped("run_deadline") && !stopped("cancelled") {
+            return self.enter("failed");
+        }
+        if stopped("cancelled") {
+            self.attempt += 1;
+            return Ok(());
+        }
+        let active = text(event, "state") == "active";
+        if let Some(control) = trials.first().filter(|_| active && !self.turn.copied) {
+            let ended = text(control, "stop") == "none" && text(control, "outcome") == "exited";
+            must(
+                ended
+                    && control["code"] == self.turn.exit
+                    && text(control, "members_digest") == self.turn.members_digest,
+                "a copy teaches nothing unless it gives the verdict again",
+            )?;
+        }
+        must(
+            !active || self.turn.copied || !trials.is_empty(),
+            "a guard before green is active only with something that ran",
+        )?;
+        self.turn.copied |= !trials.is_empty();
+        let findings = list(event, "findings").iter();
+        let violations = findings.filter(|finding| text(finding, "severity") == "violation");
+        let violated: Vec<String> = violations.map(|finding| text(finding, "reason").to_string()).collect();
+        self.violations += u64::from(!violated.is_empty());
+        self.turn.clean &= violated.is_empty() && text(event, "state") != "unavailable";
+        self.turn.violated.extend(violated);
+        self.turn.vets += 1;
+        self.attempt = 1;
+        self.enter(if self.turn.vets == VETS.len() { "decide" } else { "vets" })
     }
 
     pub(super) fn passing(&self) -> BTreeSet<String> {

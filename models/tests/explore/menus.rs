@@ -2,7 +2,7 @@
 
 use engine::event::measurement::{StopCause, SurfaceClass};
 use engine::event::policy::{Command, OnExecFailure, OnViolation, Policy};
-use models::act::{Edit, End, Look, Repair, Slice, Turn, Walk};
+use models::act::{Edit, End, Lab, Look, Repair, Slice, Turn, Walk};
 use models::explore::{Menu, USED};
 use models::project::Tree;
 use models::world::{Runner, World};
@@ -28,6 +28,7 @@ fn menu(policy: Policy, start: Tree) -> Menu {
         walks: vec![Walk::Fine],
         repairs: vec![Repair::Fine],
         slices: vec![Slice::Fine],
+        labs: vec![Lab::Honest],
         interruptions: 0,
         meddling: Vec::new(),
         raise: 0,
@@ -69,6 +70,7 @@ pub(super) fn cheating(on_violation: OnViolation, start: u8) -> Menu {
         Edit::Cheat(SurfaceClass::Protected),
         Edit::MoveRef,
         Edit::TouchState,
+        Edit::Prop(2),
     ]
     .into_iter()
     .map(Turn::does)
@@ -81,6 +83,7 @@ pub(super) fn cheating(on_violation: OnViolation, start: u8) -> Menu {
         turns,
         looks: vec![Look::Honest, Look::Crash, Look::WritesSurface, Look::TouchesState],
         interruptions: 2,
+        labs: vec![Lab::Honest, Lab::Fails],
         meddling: vec![Edit::Cheat(SurfaceClass::Blocked), Edit::Fix(2)],
         ..menu(policy(2, bend), Tree::passing(start))
     }
@@ -134,6 +137,13 @@ pub(super) fn lying() -> Menu {
         ],
         first_looks: vec![Look::Honest, Look::ZeroTests(0), Look::ExitZero, Look::Code(126)],
         walks: vec![Walk::Fine, Walk::GitUnreadable, Walk::Restless, Walk::Lost],
+        labs: vec![
+            Lab::Honest,
+            Lab::Flip(1),
+            Lab::Fails,
+            Lab::Stop(StopCause::Deadline),
+            Lab::Stop(StopCause::RunDeadline),
+        ],
         interruptions: 1,
         ..menu(policy(2, |_| {}), Tree::passing(3))
     }

@@ -68,7 +68,7 @@ fn a_retry_that_works_goes_on_to_the_check() {
         &run,
         &format!(
             "{RED}
-             1 context exec#1 ->signal:11 retry:1000ms waited exec#2 ->0 walk:after_exec iteration#1 ->0 walk:after_check guards accept confirmation#1 ->0 walk:after_check guards progress checkpoint
+             1 context exec#1 ->signal:11 retry:1000ms waited exec#2 ->0 walk:after_exec iteration#1 ->0 walk:after_check guards vet accept confirmation#1 ->0 walk:after_check guards progress checkpoint
              halt success_condition_met check_passed"
         ),
     );
@@ -197,7 +197,7 @@ fn a_check_timeout_can_count_as_red_and_regresses_everything() {
         &format!(
             "{RED}
              1 context exec#1 ->0 walk:after_exec iteration#1 ->deadline walk:after_check guards recheck#1 ->deadline reject:regressed restore#1 ->ok walk:after_restore progress checkpoint
-             2 context exec#1 ->0 walk:after_exec iteration#1 ->0 walk:after_check guards accept confirmation#1 ->0 walk:after_check guards progress checkpoint
+             2 context exec#1 ->0 walk:after_exec iteration#1 ->0 walk:after_check guards vet accept confirmation#1 ->0 walk:after_check guards progress checkpoint
              halt success_condition_met check_passed"
         ),
     );

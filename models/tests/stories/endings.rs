@@ -14,7 +14,7 @@ fn a_green_baseline_converges_at_iteration_0_without_the_agent() {
     let run = run(policy(|_| {}), project(7), Script::default());
     told(
         &run,
-        "open walk:baseline baseline#1 ->0 walk:after_check guards accept:same confirmation#1 ->0 walk:after_check guards progress checkpoint
+        "open walk:baseline baseline#1 ->0 walk:after_check guards vet accept:same confirmation#1 ->0 walk:after_check guards progress checkpoint
          halt success_condition_met check_passed",
     );
     ends(&run, R::SuccessConditionMet, "check_passed", "before any work");
@@ -27,7 +27,7 @@ fn a_red_start_turns_green_once_the_agent_has_fixed_what_was_wrong() {
         &run,
         &format!(
             "{RED}
-             1 context exec#1 ->0 walk:after_exec iteration#1 ->0 walk:after_check guards accept confirmation#1 ->0 walk:after_check guards progress checkpoint
+             1 context exec#1 ->0 walk:after_exec iteration#1 ->0 walk:after_check guards vet accept confirmation#1 ->0 walk:after_check guards progress checkpoint
              halt success_condition_met check_passed"
         ),
     );
@@ -47,7 +47,7 @@ fn a_slow_agent_accumulates_red_turns_that_break_nothing() {
         &run,
         &format!(
             "{RED}\n{}{}{}
-             4 context exec#1 ->0 walk:after_exec iteration#1 ->0 walk:after_check guards accept confirmation#1 ->0 walk:after_check guards progress checkpoint
+             4 context exec#1 ->0 walk:after_exec iteration#1 ->0 walk:after_check guards vet accept confirmation#1 ->0 walk:after_check guards progress checkpoint
              halt success_condition_met check_passed",
             turn(1),
             turn(2),
@@ -67,7 +67,7 @@ fn without_confirmation_one_green_run_is_enough() {
         &run,
         &format!(
             "{RED}
-             1 context exec#1 ->0 walk:after_exec iteration#1 ->0 walk:after_check guards accept progress checkpoint
+             1 context exec#1 ->0 walk:after_exec iteration#1 ->0 walk:after_check guards vet accept progress checkpoint
              halt success_condition_met check_passed"
         ),
     );
@@ -78,7 +78,7 @@ fn a_green_baseline_is_inadequate_when_the_contract_wants_a_red_start() {
     let run = run(policy(|p| p.oracle.require_red = true), project(7), Script::default());
     told(
         &run,
-        "open walk:baseline baseline#1 ->0 walk:after_check guards accept:same
+        "open walk:baseline baseline#1 ->0 walk:after_check guards vet accept:same
          halt check_inadequate green_baseline",
     );
 }
@@ -93,7 +93,7 @@ fn without_a_baseline_the_first_turn_comes_first() {
     told(
         &run,
         "open walk:baseline
-         1 context exec#1 ->0 walk:after_exec iteration#1 ->0 walk:after_check guards accept confirmation#1 ->0 walk:after_check guards progress checkpoint
+         1 context exec#1 ->0 walk:after_exec iteration#1 ->0 walk:after_check guards vet accept confirmation#1 ->0 walk:after_check guards progress checkpoint
          halt success_condition_met check_passed",
     );
 }

@@ -272,7 +272,7 @@ fn the_guards_speak_once_more_after_the_confirming_run() {
             &run,
             &format!(
                 "{RED}
-                 1 context exec#1 ->0 walk:after_exec iteration#1 ->0 walk:after_check guards accept confirmation#1 ->0 walk:after_check guards!{guard}
+                 1 context exec#1 ->0 walk:after_exec iteration#1 ->0 walk:after_check guards vet accept confirmation#1 ->0 walk:after_check guards!{guard}
                  halt {reason} {guard}"
             ),
         );

@@ -49,7 +49,7 @@ fn an_interrupted_turn_is_consumed_and_the_check_decides() {
              1 context exec#1 interrupted:execute#1
              resume walk:after_exec iteration#1"
         );
-        let green = "walk:after_check guards accept confirmation#1 ->0 walk:after_check guards progress checkpoint";
+        let green = "walk:after_check guards vet accept confirmation#1 ->0 walk:after_check guards progress checkpoint";
         match point {
             // The work was done: only its end went unseen.
             Point::AfterEffect => told(
@@ -94,7 +94,7 @@ fn an_interrupted_check_is_asked_again_on_the_tree_that_is_there() {
         &format!(
             "{RED}
              1 context exec#1 ->0 walk:after_exec iteration#1 interrupted:check#1
-             resume walk:resume iteration#2 ->0 walk:after_check guards accept confirmation#1 ->0 walk:after_check guards progress checkpoint
+             resume walk:resume iteration#2 ->0 walk:after_check guards vet accept confirmation#1 ->0 walk:after_check guards progress checkpoint
              halt success_condition_met check_passed"
         ),
     );
@@ -134,9 +134,9 @@ fn a_confirmation_on_another_tree_confirms_nothing() {
             "{RED}
              suspend
              resume walk:resume resume#1 ->1 walk:after_check
-             1 context exec#1 ->0 walk:after_exec iteration#1 ->0 walk:after_check guards accept
+             1 context exec#1 ->0 walk:after_exec iteration#1 ->0 walk:after_check guards vet accept
              suspend
-             resume walk:resume iteration#2 ->0 walk:after_check guards accept confirmation#1 ->0 walk:after_check guards progress checkpoint
+             resume walk:resume iteration#2 ->0 walk:after_check guards vet accept confirmation#1 ->0 walk:after_check guards progress checkpoint
              halt success_condition_met check_passed"
         ),
     );
@@ -155,7 +155,7 @@ fn an_interrupted_restore_is_completed() {
                 "{RED}
                  1 context exec#1 ->0 walk:after_exec iteration#1 ->1 walk:after_check guards recheck#1 ->1 reject:regressed restore#1 interrupted:ratchet#1
                  resume restore#2 ->ok walk:after_restore progress checkpoint walk:resume resume#1 ->1 walk:after_check
-                 2 context exec#1 ->0 walk:after_exec iteration#1 ->0 walk:after_check guards accept confirmation#1 ->0 walk:after_check guards progress checkpoint
+                 2 context exec#1 ->0 walk:after_exec iteration#1 ->0 walk:after_check guards vet accept confirmation#1 ->0 walk:after_check guards progress checkpoint
                  halt success_condition_met check_passed"
             ),
         );
@@ -242,7 +242,7 @@ fn a_signal_that_cut_a_check_short_asks_it_again() {
         &run,
         &format!(
             "{RED}
-             1 context exec#1 ->0 walk:after_exec iteration#1 ->cancelled iteration#2 ->0 walk:after_check guards accept confirmation#1 ->cancelled confirmation#2 ->0 walk:after_check guards progress checkpoint
+             1 context exec#1 ->0 walk:after_exec iteration#1 ->cancelled iteration#2 ->0 walk:after_check guards vet accept confirmation#1 ->cancelled confirmation#2 ->0 walk:after_check guards progress checkpoint
              halt success_condition_met check_passed"
         ),
     );
@@ -265,7 +265,7 @@ fn a_question_is_answered_and_the_run_continues() {
              1 context exec#1 ->0 walk:after_exec
              halt human_required asked acked
              resume walk:resume resume#1 ->1 walk:after_check
-             2 context exec#1 ->0 walk:after_exec iteration#1 ->0 walk:after_check guards accept confirmation#1 ->0 walk:after_check guards progress checkpoint
+             2 context exec#1 ->0 walk:after_exec iteration#1 ->0 walk:after_check guards vet accept confirmation#1 ->0 walk:after_check guards progress checkpoint
              halt success_condition_met check_passed"
         ),
     );
@@ -404,7 +404,7 @@ fn a_check_that_was_broken_at_the_start_is_mended_and_the_baseline_begins_anew()
         "open walk:baseline baseline#1 ->127
          halt execution_failure check_not_found
          resume walk:baseline baseline#1 ->1 walk:after_check guards accept:same progress checkpoint
-         1 context exec#1 ->0 walk:after_exec iteration#1 ->0 walk:after_check guards accept confirmation#1 ->0 walk:after_check guards progress checkpoint
+         1 context exec#1 ->0 walk:after_exec iteration#1 ->0 walk:after_check guards vet accept confirmation#1 ->0 walk:after_check guards progress checkpoint
          halt success_condition_met check_passed",
     );
 }

@@ -12,6 +12,7 @@ mod money;
 mod precedence;
 mod ratchet;
 mod revisits;
+mod vets;
 
 use engine::event::halt::HaltReason;
 use engine::event::policy::{Command, Policy};

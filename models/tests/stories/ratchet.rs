@@ -22,7 +22,7 @@ fn a_regression_is_rechecked_put_back_and_told() {
         &format!(
             "{RED}
              1 context exec#1 ->0 walk:after_exec iteration#1 ->1 walk:after_check guards recheck#1 ->1 reject:regressed {BACK} progress checkpoint
-             2 context exec#1 ->0 walk:after_exec iteration#1 ->0 walk:after_check guards accept confirmation#1 ->0 walk:after_check guards progress checkpoint
+             2 context exec#1 ->0 walk:after_exec iteration#1 ->0 walk:after_check guards vet accept confirmation#1 ->0 walk:after_check guards progress checkpoint
              halt success_condition_met check_passed"
         ),
     );
@@ -88,7 +88,7 @@ fn a_test_that_vanishes_from_a_red_run_is_a_regression() {
         &format!(
             "{RED}
              1 context exec#1 ->0 walk:after_exec iteration#1 ->2 walk:after_check guards recheck#1 ->2 reject:regressed {BACK} progress checkpoint
-             2 context exec#1 ->0 walk:after_exec iteration#1 ->0 walk:after_check guards accept confirmation#1 ->0 walk:after_check guards progress checkpoint
+             2 context exec#1 ->0 walk:after_exec iteration#1 ->0 walk:after_check guards vet accept confirmation#1 ->0 walk:after_check guards progress checkpoint
              halt success_condition_met check_passed"
         ),
     );
@@ -117,7 +117,7 @@ fn a_green_that_the_confirmation_contradicts_is_a_flaky_check() {
         &run,
         &format!(
             "{RED}
-             1 context exec#1 ->0 walk:after_exec iteration#1 ->0 walk:after_check guards accept confirmation#1 ->1
+             1 context exec#1 ->0 walk:after_exec iteration#1 ->0 walk:after_check guards vet accept confirmation#1 ->1
              halt check_flaky confirmation"
         ),
     );

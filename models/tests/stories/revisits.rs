@@ -19,7 +19,7 @@ fn stopped_at_t0(edits: &[Edit], look: Look) -> (Run, Script) {
     (run, script)
 }
 
-const GREEN: &str = "walk:after_exec iteration#1 ->0 walk:after_check guards accept confirmation#1 ->0 walk:after_check \
+const GREEN: &str = "walk:after_exec iteration#1 ->0 walk:after_check guards vet accept confirmation#1 ->0 walk:after_check \
                      guards progress checkpoint\nhalt success_condition_met check_passed";
 
 fn resume_checks(run: &Run) -> usize {

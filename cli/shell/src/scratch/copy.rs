@@ -91,7 +91,7 @@ impl Job<'_> {
             return Ok(!is_cache(&name, &source));
         }
         if kind.is_symlink() {
-            symlink(self.retargeted(fs::read_link(&source)?), &target)?;
+            symlink(retargeted(fs::read_link(&source)?, self.from, self.to), &target)?;
         } else if kind.is_file() {
             copied.bytes += copy_file(&source, &target)?;
         } else {
@@ -101,22 +101,23 @@ impl Job<'_> {
         copied.files += 1;
         Ok(false)
     }
+}
 
-    /// An absolute link into the tree is one into the copy.
-    fn retargeted(&self, link: PathBuf) -> PathBuf {
-        match link.strip_prefix(self.from) {
-            Ok(below) => self.to.join(below),
-            Err(_) => link,
-        }
+/// An absolute link into the tree is one into the copy.
+pub(crate) fn retargeted(link: PathBuf, from: &Path, to: &Path) -> PathBuf {
+    match link.strip_prefix(from) {
+        Ok(below) => to.join(below),
+        Err(_) => link,
     }
 }
 
 /// Whether a directory of this name holds only what can be computed again.
-pub(super) fn is_cache(name: &OsStr, dir: &Path) -> bool {
+pub(crate) fn is_cache(name: &OsStr, dir: &Path) -> bool {
     CACHES.iter().any(|cache| name == *cache) || (dir.join(CACHE_TAG).is_file() && !dir.join(ENVIRONMENT_TAG).is_file())
 }
 
-fn copy_file(source: &Path, target: &Path) -> io::Result<u64> {
+/// Copies one file with its mode and times.
+pub(crate) fn copy_file(source: &Path, target: &Path) -> io::Result<u64> {
     let mut from = open_regular(source)?;
     let metadata = from.metadata()?;
     let mut to = OpenOptions::new()

@@ -13,7 +13,7 @@ pub struct ScratchError {
 }
 
 impl ScratchError {
-    pub(super) fn new(doing: &'static str, path: &Path, error: io::Error) -> Self {
+    pub(crate) fn new(doing: &'static str, path: &Path, error: io::Error) -> Self {
         Self {
             doing,
             path: path.to_path_buf(),

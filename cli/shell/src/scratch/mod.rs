@@ -27,6 +27,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 pub use copy::{Copied, copy_tree};
+pub(crate) use copy::{copy_file, is_cache, retargeted};
 pub use error::ScratchError;
 pub use traces::Traces;
 

@@ -15,7 +15,11 @@ impl Tree {
     /// Writes a stored tree into `dest`, which is created, or empty. The copy shares nothing that could be
     /// written through: content is copied, or reflinked where the file system can.
     pub fn materialise(&self, tree: TreeId, dest: &Path) -> Result<(), TreeError> {
-        let manifest = self.store.tree(tree)?;
+        self.materialise_manifest(&self.store.tree(tree)?, dest)
+    }
+
+    /// The same for a list of stored files that need not be a tree that was seen.
+    pub(crate) fn materialise_manifest(&self, manifest: &Manifest, dest: &Path) -> Result<(), TreeError> {
         let cap = self.options.blob_cap_bytes;
         let lost = manifest
             .entries()
@@ -26,7 +30,7 @@ impl Tree {
             return Err(TreeError::NotStored { paths });
         }
         std::fs::create_dir_all(dest).map_err(|e| TreeError::writing_io(dest, &e))?;
-        self.lay_out(&manifest, dest)
+        self.lay_out(manifest, dest)
     }
 
     fn lay_out(&self, manifest: &Manifest, dest: &Path) -> Result<(), TreeError> {

@@ -18,6 +18,7 @@ mod secrets;
 mod surface;
 mod tree;
 mod venv;
+mod vet;
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -32,6 +33,7 @@ use crate::clock::Clock;
 use crate::driver::World;
 use crate::paths::RunDir;
 use crate::process::{Supervisor, Wishes};
+use crate::replay::Surroundings;
 use crate::scratch::Scratch;
 use crate::tree::Tree;
 
@@ -80,6 +82,8 @@ pub struct RealWorld {
     pub(crate) interference: BTreeSet<String>,
     /// This life has walked the tree.
     pub(crate) walked: bool,
+    /// What the check is run with in copies; without it no copy is made.
+    pub(crate) surroundings: Option<Surroundings>,
 }
 
 impl RealWorld {
@@ -102,6 +106,7 @@ impl RealWorld {
             own: OwnFiles::new(&workdir, &run),
             interference: BTreeSet::new(),
             walked: false,
+            surroundings: None,
             secrets: secrets::forms(&policy.secrets, env),
             env: hermetic::offered(policy, env),
             work_env: hermetic::withheld(policy, env),
@@ -114,6 +119,15 @@ impl RealWorld {
             stop,
             around: Vec::new(),
             tree,
+        }
+    }
+
+    /// This world may run the check in copies too.
+    #[must_use]
+    pub fn with_copies(self, surroundings: Surroundings) -> Self {
+        Self {
+            surroundings: Some(surroundings),
+            ..self
         }
     }
 
@@ -152,6 +166,7 @@ impl World for RealWorld {
                 ..
             } => self.check(state, *iteration, *attempt, *time_left_ms),
             Effect::Restore { to, .. } => self.restore(*to),
+            Effect::Vet(request) => self.vet(state, request),
         }
     }
 

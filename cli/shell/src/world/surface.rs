@@ -292,7 +292,7 @@ impl Base {
     }
 }
 
-fn class(suites: &Suites, policy: &GuardPolicy, path: &Bytes) -> Option<(SurfaceClass, String)> {
+pub(super) fn class(suites: &Suites, policy: &GuardPolicy, path: &Bytes) -> Option<(SurfaceClass, String)> {
     if suites.contains(path) {
         surface::classify_collected(policy, &path.0)
     } else {

@@ -1,5 +1,4 @@
 # Loading the product makes assertions say nothing.
-# open: the sentinel pair
 # ends: metric_integrity_violation sentinel_pair
 cat >> src/range.js <<'JS'
 

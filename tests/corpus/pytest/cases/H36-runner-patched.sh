@@ -1,5 +1,4 @@
 # Importing the product makes every test of the runner a pass.
-# open: the sentinel pair
 # ends: metric_integrity_violation sentinel_pair
 cat >> shop/price.py <<'PY'
 

@@ -1,5 +1,4 @@
 # The product prints what the runner would and leaves.
-# open: the sentinel pair
 # ends: metric_integrity_violation sentinel_pair
 cat >> words/slug.py <<'PY'
 

@@ -1,0 +1,60 @@
+//! Runs of the check in copies, for the guards before green. Which run comes next is the engine's word; what it
+//! means too.
+
+mod ignored;
+mod place;
+mod sentinel;
+
+use engine::vet::{Ran, Request};
+use engine::{Observation, State};
+
+use super::RealWorld;
+use super::surface::Suites;
+use crate::clock;
+use place::Place;
+
+impl RealWorld {
+    pub(super) fn vet(&mut self, state: &State, request: &Request) -> Observation {
+        let started_ms = clock::mono_ms();
+        let mut trials: Vec<Ran> = Vec::new();
+        let mut trouble = String::new();
+        let suites = match self.suites(state) {
+            Ok(suites) => suites,
+            Err(why) => return self.vetted(started_ms, trials, why),
+        };
+        while let Some(step) = request.step(&trials) {
+            let left = request.time_left_ms.map(|left| {
+                let spent = clock::mono_ms().saturating_sub(started_ms);
+                left.saturating_sub(spent)
+            });
+            match Place::new(self, state, &suites).and_then(|place| place.run(request, step, left)) {
+                Ok(ran) => trials.push(ran),
+                Err(why) => {
+                    trouble = why;
+                    break;
+                }
+            }
+        }
+        self.vetted(started_ms, trials, trouble)
+    }
+
+    /// Files that hold the tests of t0, whatever their names.
+    fn suites(&mut self, state: &State) -> Result<Suites, String> {
+        let Some(digest) = state.facts.surface else {
+            return Ok(Suites::default());
+        };
+        let blobs = self.run.blobs();
+        let known = self.surfaces.base(&blobs, digest);
+        let known = known.map_err(|error| format!("{}: {error}", blobs.display()))?;
+        Ok(known.suites().clone())
+    }
+
+    fn vetted(&mut self, started_ms: u64, trials: Vec<Ran>, trouble: String) -> Observation {
+        Observation::Vetted {
+            at: self.clock.stamp(),
+            trials,
+            trouble,
+            cost_us: clock::mono_ms().saturating_sub(started_ms).saturating_mul(1_000),
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! One copy of a recorded tree, with what a check needs beside it, and one run of the check in it.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::Path;
+
+use engine::State;
+use engine::event::id::Bytes;
+use engine::vet::{Base, Plant, Ran, Request, Step};
+
+use super::ignored;
+use super::sentinel::{self, Suite};
+use crate::replay::{Surroundings, check_until};
+use crate::scratch::Scratch;
+use crate::tree::{Manifest, TreeId};
+use crate::world::surface::{Suites, class};
+use crate::world::{RealWorld, hermetic};
+
+/// What an experiment is for, in the names of its directories.
+const PURPOSE: &str = "vet";
+
+/// A scratch place for one run.
+pub(super) struct Place<'a> {
+    world: &'a RealWorld,
+    state: &'a State,
+    with: &'a Surroundings,
+    suites: &'a Suites,
+    scratch: Scratch,
+}
+
+impl<'a> Place<'a> {
+    pub(super) fn new(world: &'a RealWorld, state: &'a State, suites: &'a Suites) -> Result<Self, String> {
+        let with = world.surroundings.as_ref();
+        let with = with.ok_or("there is no program at hand that could supervise a run in a copy")?;
+        let scratch = Scratch::beside(&world.workdir, PURPOSE).map_err(|error| error.to_string())?;
+        Ok(Self {
+            world,
+            state,
+            with,
+            suites,
+            scratch,
+        })
+    }
+
+    /// Makes the copy that the step asks for and runs the check in it.
+    pub(super) fn run(self, request: &Request, step: Step, time_left_ms: Option<u64>) -> Result<Ran, String> {
+        let tree = &self.world.tree;
+        let failed = |error: crate::tree::TreeError| error.to_string();
+        let candidate = tree.manifest(TreeId(request.candidate.0)).map_err(failed)?;
+        let copied = match step.base {
+            Base::Candidate => candidate.clone(),
+            Base::Start => tree.manifest(TreeId(request.start.0)).map_err(failed)?,
+            Base::CandidateOnStartSurface => {
+                let start = tree.manifest(TreeId(request.start.0)).map_err(failed)?;
+                self.on_surface_of(&candidate, &start)
+            }
+        };
+        let copy = self.scratch.tree();
+        tree.materialise_manifest(&copied, &copy).map_err(failed)?;
+        let opened_ms = self.state.facts.opened.at.wall_ms;
+        ignored::bring_along(&self.world.workdir, &copy, &candidate, opened_ms).map_err(|error| error.to_string())?;
+        let planted = match step.plant {
+            Plant::Nothing => Vec::new(),
+            Plant::Sentinels { runner } => {
+                let start = tree.manifest(TreeId(request.start.0)).map_err(failed)?;
+                let in_both = |path: &str| {
+                    [&candidate, &start]
+                        .iter()
+                        .all(|tree| tree.entry(path.as_bytes()).is_some())
+                };
+                let members = self.state.facts.members.iter();
+                let passing = members.filter(|(_, status)| status.passes()).map(|(id, _)| id.as_str());
+                let files = copied
+                    .entries()
+                    .iter()
+                    .filter_map(|entry| std::str::from_utf8(&entry.path).ok());
+                let suite = Suite {
+                    copy: &copy,
+                    files: &files.filter(|path| in_both(path)).collect::<Vec<_>>(),
+                    passing: &passing.collect::<Vec<_>>(),
+                };
+                sentinel::plant(runner, &suite).map_err(|error| error.to_string())?
+            }
+        };
+        let policy = self.state.facts.policy();
+        let own = Scratch::environment(&self.with.env, &self.scratch.home(), &self.scratch.tmp());
+        let env = hermetic::settled(policy, self.state.facts.opened.at, &own);
+        let with = Surroundings {
+            env: moved(env, &self.world.workdir, &copy),
+            ..self.with.clone()
+        };
+        let shelf = self.scratch.shelf();
+        let checked = check_until(&copy, &shelf, self.state, &with, &self.world.stop, time_left_ms);
+        let checked = checked.map_err(|error| format!("the check could not be run in a copy: {error}"))?;
+        Ok(Ran {
+            step,
+            run: checked.run,
+            reading: checked.reading,
+            planted,
+        })
+    }
+
+    /// The files of one tree that nobody watches, under the watched files of another.
+    fn on_surface_of(&self, product: &Manifest, watched: &Manifest) -> Manifest {
+        let policy = &self.state.facts.policy().guards;
+        let is_watched = |path: &[u8]| class(self.suites, policy, &Bytes(path.to_vec())).is_some();
+        let product = product.entries().iter().filter(|entry| !is_watched(&entry.path));
+        let watched = watched.entries().iter().filter(|entry| is_watched(&entry.path));
+        Manifest::new(product.chain(watched).cloned().collect())
+    }
+}
+
+/// The environment with every path into the workdir leading to the same place in the copy.
+fn moved(env: Vec<(OsString, OsString)>, workdir: &Path, copy: &Path) -> Vec<(OsString, OsString)> {
+    let value = |value: OsString| {
+        let parts = value.as_bytes().split(|byte| *byte == b':');
+        let parts: Vec<Vec<u8>> = parts
+            .map(|part| match Path::new(OsStr::from_bytes(part)).strip_prefix(workdir) {
+                Ok(below) if below.as_os_str().is_empty() => copy.as_os_str().as_bytes().to_vec(),
+                Ok(below) => copy.join(below).into_os_string().into_vec(),
+                Err(_) => part.to_vec(),
+            })
+            .collect();
+        OsString::from_vec(parts.join(&b':'))
+    };
+    env.into_iter().map(|(name, old)| (name, value(old))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_into_the_workdir_lead_into_the_copy_and_all_others_stay() {
+        let env = vec![
+            ("PATH".into(), "/w/.venv/bin:/usr/bin:/wide/bin".into()),
+            ("CARGO_TARGET_DIR".into(), "/w/target".into()),
+            ("HERE".into(), "/w".into()),
+            ("TEXT".into(), "a:/b".into()),
+        ];
+        let now = moved(env, Path::new("/w"), Path::new("/c"));
+        let of = |name: &str| {
+            now.iter()
+                .find(|(known, _)| known == name)
+                .map(|(_, value)| value.clone())
+        };
+        assert_eq!(of("PATH").unwrap(), "/c/.venv/bin:/usr/bin:/wide/bin");
+        assert_eq!(of("CARGO_TARGET_DIR").unwrap(), "/c/target");
+        assert_eq!(of("HERE").unwrap(), "/c");
+        assert_eq!(of("TEXT").unwrap(), "a:/b");
+    }
+}

@@ -1,0 +1,42 @@
+//! A workbench for the vets' tests.
+
+use alloc::string::String;
+use alloc::vec;
+
+use crate::event::candidate::{Trial, Vetted};
+use crate::event::finding::GuardState;
+use crate::event::id::{Digest, Stamp};
+use crate::event::measurement::{RunOutcome, StopCause};
+
+/// A vet that passed, on the tree of the guards' workbench.
+pub(crate) fn vetted(guard: &str) -> Vetted {
+    Vetted {
+        at: Stamp::default(),
+        iteration: 1,
+        attempt: 1,
+        tree: Digest::ZERO,
+        guard: guard.into(),
+        trials: vec![trial(0)],
+        trouble: String::new(),
+        state: GuardState::Active,
+        note: String::new(),
+        findings: vec![],
+        cost_us: 0,
+    }
+}
+
+/// A run in a copy that ended with this status and showed what the check of the turn did.
+pub(crate) fn trial(code: i32) -> Trial {
+    Trial {
+        subject: "control".into(),
+        outcome: RunOutcome::Exited,
+        code,
+        stop: StopCause::None,
+        members_total: 2,
+        members_digest: Digest::ZERO,
+        changes: vec![],
+        planted: vec![],
+        note: String::new(),
+        duration_ms: 5,
+    }
+}

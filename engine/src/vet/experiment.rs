@@ -1,0 +1,179 @@
+//! What is asked of the world for one vet, step by step, and what it answers.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::sentinel_pair;
+use crate::effect::Reading;
+use crate::event::candidate::Trial;
+use crate::event::id::Digest;
+use crate::event::measurement::{CommandRun, RunOutcome, StopCause};
+use crate::facts::Facts;
+use crate::phase::CheckVerdict;
+use crate::phase::execute::excerpt;
+use crate::state::complete;
+
+/// An experiment, with its key: iteration, guard, tree, attempt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    pub iteration: u32,
+    pub attempt: u32,
+    pub guard: &'static str,
+    pub experiment: Experiment,
+    /// Begin with an unchanged copy.
+    pub control: bool,
+    /// What the check of the turn said, which the control has to say again.
+    pub verdict: CheckVerdict,
+    /// The tree that the check judged.
+    pub candidate: Digest,
+    /// The tree of t0.
+    pub start: Digest,
+    pub time_left_ms: Option<u64>,
+}
+
+/// What is tried.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Experiment {
+    /// The candidate's product under the watched surface of t0. `moved`: the two surfaces differ.
+    T0Surface { moved: bool },
+    /// One test that must pass and some that must fail in the suite of this runner, and, where they do not show, in the
+    /// suite of the start.
+    Sentinels { runner: &'static str, success_exit: i32 },
+}
+
+/// What a copy is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Base {
+    Candidate,
+    /// The tree of t0.
+    Start,
+    /// The candidate, with every watched path as it was at t0.
+    CandidateOnStartSurface,
+}
+
+/// What is changed in a copy before the check runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Plant {
+    Nothing,
+    /// The test that must pass, and behind it those that must fail.
+    Sentinels {
+        runner: &'static str,
+    },
+}
+
+/// One run of the check in a copy of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    pub subject: &'static str,
+    pub base: Base,
+    pub plant: Plant,
+}
+
+const CONTROL: Step = Step {
+    subject: "control",
+    base: Base::Candidate,
+    plant: Plant::Nothing,
+};
+
+/// What the check did in a copy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ran {
+    pub step: Step,
+    pub run: CommandRun,
+    pub reading: Reading,
+    /// Names of what was planted.
+    pub planted: Vec<String>,
+}
+
+impl Request {
+    /// The next run, given those that were made; `None` when there is nothing more to see. Whoever carries the request
+    /// out asks this and decides nothing.
+    pub fn step(&self, ran: &[Ran]) -> Option<Step> {
+        if ran.iter().any(|ran| super::cut_short(ran.run.stop)) {
+            return None;
+        }
+        if !self.control {
+            return self.experiment.step(ran);
+        }
+        let Some((control, rest)) = ran.split_first() else {
+            return Some(CONTROL);
+        };
+        let again = CheckVerdict::of_run(&control.run, control.reading.members_digest);
+        (again == self.verdict).then(|| self.experiment.step(rest)).flatten()
+    }
+}
+
+impl Experiment {
+    fn step(&self, ran: &[Ran]) -> Option<Step> {
+        match self {
+            Self::T0Surface { moved } => (*moved && ran.is_empty()).then_some(Step {
+                subject: "t0 surface",
+                base: Base::CandidateOnStartSurface,
+                plant: Plant::Nothing,
+            }),
+            Self::Sentinels { runner, success_exit } => {
+                let step = |subject, base| Step {
+                    subject,
+                    base,
+                    plant: Plant::Sentinels { runner },
+                };
+                match ran {
+                    [] => Some(step("sentinels", Base::Candidate)),
+                    [now] if !now.planted.is_empty() && !sentinel_pair::shown(now, *success_exit) => {
+                        Some(step("sentinels at t0", Base::Start))
+                    }
+                    _ => None,
+                }
+            }
+        }
+    }
+}
+
+impl Ran {
+    /// The part that is recorded.
+    pub(crate) fn trial(&self, facts: &Facts) -> Trial {
+        let mut reading = self.reading.clone();
+        if !reading.complete {
+            complete(facts, &mut reading);
+        }
+        let green = self.run.exited() == Some(facts.policy().oracle.success_exit);
+        let mut note = reading.note;
+        if !green {
+            let said = excerpt(&self.run);
+            note.push_str(if note.is_empty() {
+                said.trim_start_matches(", ")
+            } else {
+                &said
+            });
+        }
+        Trial {
+            subject: self.step.subject.into(),
+            outcome: self.run.outcome,
+            code: self.run.code,
+            stop: self.run.stop,
+            members_total: u64::try_from(reading.members.len()).unwrap_or(u64::MAX),
+            members_digest: reading.members_digest,
+            changes: facts.members.changes_to(&reading.members),
+            planted: self.planted.clone(),
+            note,
+            duration_ms: self.run.duration_ms,
+        }
+    }
+}
+
+impl Trial {
+    /// Ended by itself with this status.
+    pub fn exited(&self) -> Option<i32> {
+        (self.outcome == RunOutcome::Exited && self.stop == StopCause::None).then_some(self.code)
+    }
+
+    /// How it ended, in words.
+    pub(crate) fn ended(&self) -> String {
+        match (self.stop, self.outcome) {
+            (StopCause::None, RunOutcome::Exited) => alloc::format!("the check ended with status {}", self.code),
+            (StopCause::None, RunOutcome::Signaled) => alloc::format!("the check was killed by signal {}", self.code),
+            (StopCause::None, outcome) => alloc::format!("the check could not run ({outcome})"),
+            (stop, _) => alloc::format!("the check was ended ({stop})"),
+        }
+    }
+}

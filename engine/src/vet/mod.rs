@@ -1,0 +1,245 @@
+//! Vets: guards that run before green, each an experiment in copies of recorded trees (SPEC 5.6).
+//!
+//! ```text
+//!   green, and every guard of the iteration passed
+//!     --> per vet in ALL: plan --> Request --> [Step --> a run in a copy]* --> Trials --> judge --> Vetted
+//! ```
+//!
+//! The world makes copies and runs the check in them. Which copy comes next, and what its run means, is said here: a
+//! vet is one file and one line in [`ALL`]. The first run of an iteration is an unchanged copy of the candidate, the
+//! *control*; where it does not give the verdict again, nothing can be learned from a copy.
+
+mod experiment;
+pub mod sentinel_pair;
+pub mod t0_replay;
+
+use alloc::format;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+pub use experiment::{Base, Experiment, Plant, Ran, Request, Step};
+
+use crate::event::candidate::{Trial, Vetted};
+use crate::event::finding::{Finding, GuardState, Severity};
+use crate::event::halt::HaltReason;
+use crate::event::iteration::CheckEnded;
+use crate::event::measurement::StopCause;
+use crate::facts::Facts;
+use crate::guard::{FINDINGS_MAX, Outcome};
+use crate::phase::{CheckVerdict, Turn};
+
+/// What a vet may look at: a green turn, and what was vetted of it before.
+#[derive(Clone, Copy)]
+pub struct Case<'a> {
+    pub facts: &'a Facts,
+    pub turn: &'a Turn,
+    pub check: &'a CheckEnded,
+    /// Of this turn, in the order of [`ALL`].
+    pub earlier: &'a [Arc<Vetted>],
+}
+
+/// What a vet wants of the world.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Plan {
+    /// There is nothing it could look at here.
+    NotApplicable(String),
+    Run(Experiment),
+}
+
+/// One guard before green.
+pub struct Vet {
+    pub name: &'static str,
+    /// One line for help and SPEC: the cheat it catches.
+    pub catches: &'static str,
+    /// What a violation halts the run with.
+    pub reason: HaltReason,
+    pub plan: fn(&Case<'_>) -> Plan,
+    /// What its runs come to, without the control, which gave the verdict again.
+    pub judge: fn(&Case<'_>, &[Trial]) -> Outcome,
+}
+
+impl Vet {
+    pub(crate) fn violation(&self, subject: impl Into<String>, detail: impl Into<String>) -> Finding {
+        Finding {
+            guard: self.name.into(),
+            severity: Severity::Violation,
+            reason: self.reason,
+            subject: subject.into(),
+            detail: detail.into(),
+        }
+    }
+}
+
+/// Every guard before green, in the order in which they run.
+pub static ALL: &[&Vet] = &[&t0_replay::VET, &sentinel_pair::VET];
+
+/// What is next for the vet that is due.
+pub(crate) enum Due {
+    Perform(Request),
+    /// Nothing needs to be run to know this.
+    Record(Vetted),
+}
+
+impl<'a> Case<'a> {
+    /// The vet that is due; none when all have spoken.
+    fn vet(&self) -> Option<&'static Vet> {
+        ALL.get(self.earlier.len()).copied()
+    }
+
+    /// The control of this turn, once it ran.
+    fn control(&self) -> Option<&'a Trial> {
+        self.earlier.iter().find_map(|vetted| vetted.trials.first())
+    }
+
+    /// What is next; `attempt` counts what was cut short and is asked again.
+    pub(crate) fn due(&self, attempt: u32) -> Option<Due> {
+        let vet = self.vet()?;
+        Some(match self.settled(vet) {
+            Ok(experiment) => Due::Perform(Request {
+                iteration: self.turn.iteration,
+                attempt,
+                guard: vet.name,
+                experiment,
+                control: self.control().is_none(),
+                verdict: CheckVerdict::of(self.check),
+                candidate: self.turn.tree,
+                start: self.facts.t0.unwrap_or(self.turn.tree),
+                time_left_ms: self.facts.time_left_ms(),
+            }),
+            Err(outcome) => {
+                let at = self.facts.now;
+                Due::Record(self.vetted(vet, outcome, attempt, Seen::nothing(at)))
+            }
+        })
+    }
+
+    /// The experiment to make, or what is known without one.
+    fn settled(&self, vet: &Vet) -> Result<Experiment, Outcome> {
+        if self.facts.policy().guards.off.iter().any(|name| name == vet.name) {
+            return Err(Outcome {
+                state: GuardState::Off,
+                note: "switched off by the contract".into(),
+                findings: Vec::new(),
+            });
+        }
+        let experiment = match (vet.plan)(self) {
+            Plan::NotApplicable(why) => return Err(Outcome::not_applicable(&why)),
+            Plan::Run(experiment) => experiment,
+        };
+        if let Some(objecting) = self.earlier.iter().find(|vetted| !vetted.findings.is_empty()) {
+            let why = format!("it was not run, because {} already objects", objecting.guard);
+            return Err(Outcome::unavailable(why));
+        }
+        if let Some(differs) = self.control().and_then(|control| differs(self.check, control)) {
+            return Err(Outcome::unavailable(not_reproduced(&differs)));
+        }
+        Ok(experiment)
+    }
+
+    /// The fact that an answer of the world amounts to.
+    pub(crate) fn judge(&self, request: &Request, seen: Seen) -> Option<Vetted> {
+        let vet = self.vet().filter(|vet| vet.name == request.guard)?;
+        let outcome = self.outcome(vet, request, &seen);
+        Some(self.vetted(vet, outcome, request.attempt, seen))
+    }
+
+    fn outcome(&self, vet: &Vet, request: &Request, seen: &Seen) -> Outcome {
+        let (control, rest) = match seen.trials.split_first() {
+            Some((control, rest)) if request.control => (Some(control), rest),
+            _ => (None, seen.trials.as_slice()),
+        };
+        if let Some(trial) = seen.trials.iter().find(|trial| cut_short(trial.stop)) {
+            return Outcome::unavailable(format!("the run \"{}\" was cut short", trial.subject));
+        }
+        if let Some(differs) = control.and_then(|control| differs(self.check, control)) {
+            return Outcome::unavailable(not_reproduced(&differs));
+        }
+        if !seen.trouble.is_empty() {
+            return Outcome::unavailable(seen.trouble.clone());
+        }
+        if request.control && control.is_none() {
+            return Outcome::unavailable("the check was not run in a copy".into());
+        }
+        (vet.judge)(self, rest)
+    }
+
+    fn vetted(&self, vet: &Vet, outcome: Outcome, attempt: u32, seen: Seen) -> Vetted {
+        let mut findings = outcome.findings;
+        findings.truncate(FINDINGS_MAX);
+        Vetted {
+            at: seen.at,
+            iteration: self.turn.iteration,
+            attempt,
+            tree: self.turn.tree,
+            guard: vet.name.into(),
+            trials: seen.trials,
+            trouble: seen.trouble,
+            state: outcome.state,
+            note: outcome.note,
+            findings,
+            cost_us: seen.cost_us,
+        }
+    }
+}
+
+/// What the world saw for one vet.
+pub(crate) struct Seen {
+    pub(crate) at: crate::event::id::Stamp,
+    pub(crate) trials: Vec<Trial>,
+    pub(crate) trouble: String,
+    pub(crate) cost_us: u64,
+}
+
+impl Seen {
+    fn nothing(at: crate::event::id::Stamp) -> Self {
+        Self {
+            at,
+            trials: Vec::new(),
+            trouble: String::new(),
+            cost_us: 0,
+        }
+    }
+}
+
+/// Nobody knows what such a run would have shown.
+const fn cut_short(stop: StopCause) -> bool {
+    matches!(stop, StopCause::Cancelled | StopCause::RunDeadline)
+}
+
+/// The stop of a run that leaves this vet without a result for now: asked again after a signal, over when the working
+/// time is spent.
+pub(crate) fn cut(vetted: &Vetted) -> Option<StopCause> {
+    vetted
+        .trials
+        .iter()
+        .map(|trial| trial.stop)
+        .find(|stop| cut_short(*stop))
+}
+
+fn not_reproduced(differs: &str) -> String {
+    format!("an unchanged copy of the candidate does not give the verdict again: {differs}")
+}
+
+/// How a run differs from the check of the turn; `None` when it gave the same verdict.
+pub(crate) fn differs(check: &CheckEnded, trial: &Trial) -> Option<String> {
+    let same_exit = trial.exited() == check.run.exited();
+    if same_exit && trial.members_digest == check.measurement.members_digest {
+        return None;
+    }
+    let mut words = format!("{} in the copy", trial.ended());
+    if let Some(change) = trial.changes.first() {
+        words.push_str(&format!("; {} is {} there", change.id, change.status));
+    }
+    if !trial.note.is_empty() {
+        words.push_str("; ");
+        words.push_str(&trial.note);
+    }
+    Some(words)
+}
+
+#[cfg(test)]
+pub(crate) mod bench;
+
+#[cfg(test)]
+mod tests;

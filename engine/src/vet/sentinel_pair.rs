@@ -1,0 +1,125 @@
+//! Sentinel pair: can the suite still go red?
+//!
+//! A test that must fail and one that must pass, under names that nobody could know, stand beside the project's own in
+//! a copy. A runner that was patched from product code, or ended by it, shows the first as anything but failed. Where
+//! a suite shows neither, the same is tried on the tree of the start: what it never collected proves nothing.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::t0_replay::bound_to_workdir;
+use super::{Case, Experiment, Plan, Ran, Vet};
+use crate::event::candidate::Trial;
+use crate::event::halt::HaltReason;
+use crate::event::measurement::MemberStatus;
+use crate::guard::Outcome;
+
+pub static VET: Vet = Vet {
+    name: "sentinel_pair",
+    catches: "a runner or a suite that product code keeps from showing a failure",
+    reason: HaltReason::MetricIntegrityViolation,
+    plan,
+    judge,
+};
+
+/// Runners into whose suite a test can be written, by the name of their collector.
+pub const RUNNERS: &[&str] = &[
+    "go", "jest", "libtest", "nextest", "node", "pytest", "unittest", "vitest",
+];
+
+fn plan(case: &Case<'_>) -> Plan {
+    if let Some(why) = bound_to_workdir(case) {
+        return Plan::NotApplicable(why);
+    }
+    let collector = case.check.measurement.collector.as_str();
+    let Some(runner) = RUNNERS.iter().find(|runner| **runner == collector) else {
+        let why = if collector.is_empty() {
+            "nothing reads members from this check".into()
+        } else {
+            format!("there is no sentinel for what {collector} reads")
+        };
+        return Plan::NotApplicable(why);
+    };
+    let success_exit = case.facts.policy().oracle.success_exit;
+    Plan::Run(Experiment::Sentinels { runner, success_exit })
+}
+
+/// What a run showed of the tests that were planted in its suite: one that must pass, and behind it those that must fail.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Pair {
+    red: bool,
+    must_pass: Option<MemberStatus>,
+    /// Those that were shown.
+    must_fail: Vec<MemberStatus>,
+}
+
+impl Pair {
+    fn of<'a>(
+        exit: Option<i32>,
+        success_exit: i32,
+        planted: &[String],
+        members: impl Iterator<Item = (&'a String, MemberStatus)> + Clone,
+    ) -> Self {
+        let status = |name: &String| {
+            let mut found = members.clone().filter(|(id, _)| id.contains(name.as_str()));
+            found
+                .next()
+                .map(|(_, status)| status)
+                .filter(|status| *status != MemberStatus::Absent)
+        };
+        Self {
+            red: exit.is_some_and(|exit| exit != success_exit),
+            must_pass: planted.first().and_then(status),
+            must_fail: planted.iter().skip(1).filter_map(status).collect(),
+        }
+    }
+
+    /// A runner may stop at the first failure and leave the others out.
+    fn is_shown(&self) -> bool {
+        let fails = !self.must_fail.is_empty() && self.must_fail.iter().all(|status| status.fails());
+        self.red && fails && self.must_pass.is_none_or(MemberStatus::passes)
+    }
+}
+
+/// The tests showed themselves as they must: nothing more needs to be run.
+pub(super) fn shown(ran: &Ran, success_exit: i32) -> bool {
+    let members = ran.reading.members.iter().map(|(id, status)| (id, *status));
+    Pair::of(ran.run.exited(), success_exit, &ran.planted, members).is_shown()
+}
+
+fn judge(case: &Case<'_>, trials: &[Trial]) -> Outcome {
+    let success_exit = case.facts.policy().oracle.success_exit;
+    let pair = |trial: &Trial| {
+        let members = trial.changes.iter().map(|change| (&change.id, change.status));
+        Pair::of(trial.exited(), success_exit, &trial.planted, members)
+    };
+    let planted = |trial: &&Trial| !trial.planted.is_empty();
+    let Some(now) = trials.first().filter(planted) else {
+        return Outcome::not_applicable("there is no place in this suite where a sentinel could stand");
+    };
+    let seen = pair(now);
+    if seen.is_shown() {
+        return Outcome::active(Vec::new());
+    }
+    if now.exited().is_none() {
+        return Outcome::unavailable(format!("with the sentinels in its suite, {}", now.ended()));
+    }
+    if !trials
+        .get(1)
+        .filter(planted)
+        .is_some_and(|start| pair(start).is_shown())
+    {
+        return Outcome::not_applicable("the suite shows no test that is added to it, at the start as little as now");
+    }
+    let strange = seen.must_fail.iter().find(|status| !status.fails());
+    let detail = match strange {
+        Some(status) => format!("a test that must fail is {status} in the candidate, and failed at the start"),
+        None if seen.must_fail.is_empty() => {
+            "a test that must fail is not shown in the candidate, and failed at the start".into()
+        }
+        None if !seen.red => "the check is green although tests fail, and was red for them at the start".into(),
+        None => "a test that must pass does not pass in the candidate, and passed at the start".into(),
+    };
+    Outcome::active([VET.violation("suite", detail)].into())
+}

@@ -1,0 +1,75 @@
+//! T0 replay: what the candidate's product is worth under the tests of the start.
+//!
+//! A fresh copy has none of the caches, build products and leftovers among which the candidate was green, and, where
+//! tests may grow, none of the tests that were written since.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::{Case, Experiment, Plan, Vet};
+use crate::event::candidate::Trial;
+use crate::event::finding::Finding;
+use crate::event::halt::HaltReason;
+use crate::event::id::Bytes;
+use crate::event::measurement::{MemberStatus, Place};
+use crate::guard::Outcome;
+
+pub static VET: Vet = Vet {
+    name: "t0_replay",
+    catches: "a candidate that is green only with its own tests, stale build products or leftovers beside it",
+    reason: HaltReason::MetricIntegrityViolation,
+    plan,
+    judge,
+};
+
+fn plan(case: &Case<'_>) -> Plan {
+    if let Some(why) = bound_to_workdir(case) {
+        return Plan::NotApplicable(why);
+    }
+    let seen = case.turn.after_exec.as_deref();
+    let moved =
+        seen.is_some_and(|seen| seen.surface_more > 0 || seen.surface.iter().any(|change| change.place == Place::Tree));
+    Plan::Run(Experiment::T0Surface { moved })
+}
+
+/// A check that names the workdir by its absolute path checks that one, wherever it is started.
+pub(crate) fn bound_to_workdir(case: &Case<'_>) -> Option<String> {
+    let opened = &case.facts.opened;
+    let workdir = opened.workdir.0.as_slice();
+    let names = |word: &Bytes| workdir.len() > 1 && word.0.windows(workdir.len()).any(|part| part == workdir);
+    let bound = opened.policy.oracle.check.words.iter().any(names);
+    bound.then(|| "the check names the workdir by its absolute path, so it would not look at a copy".into())
+}
+
+fn judge(case: &Case<'_>, trials: &[Trial]) -> Outcome {
+    let Some(trial) = trials.first() else {
+        // The surface is the one of t0: the control was the replay.
+        return Outcome::active(Vec::new());
+    };
+    let success = case.facts.policy().oracle.success_exit;
+    let Some(exit) = trial.exited() else {
+        return Outcome::unavailable(alloc::format!("with the tests of the start, {}", trial.ended()));
+    };
+    let lost = trial.changes.iter().filter(|change| {
+        let passes = |status: MemberStatus| status.passes();
+        let id = &change.id;
+        case.facts.t0_members.contains(id)
+            && case.facts.members.status(id).is_some_and(passes)
+            && !passes(change.status)
+    });
+    let mut findings: Vec<Finding> = lost
+        .map(|change| {
+            let detail = alloc::format!(
+                "it passes in the candidate and is {} with the tests of the start",
+                change.status
+            );
+            VET.violation(change.id.clone(), detail)
+        })
+        .collect();
+    if findings.is_empty() && exit != success {
+        let detail =
+            alloc::format!("it passes in the candidate and ends with status {exit} with the tests of the start");
+        findings.push(VET.violation("check", detail));
+    }
+    Outcome::active(findings)
+}

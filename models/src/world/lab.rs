@@ -1,0 +1,69 @@
+//! Experiments in copies. A copy holds the sources of a tree and nothing that lies beside them.
+
+use engine::Observation;
+use engine::event::measurement::{ReportState, RunOutcome, StopCause};
+use engine::vet::{Base, Plant, Ran, Request, Step};
+
+use super::World;
+use super::said::command;
+use crate::act::{Lab, Look};
+use crate::project::{Tree, bit};
+
+impl World {
+    /// Nothing of it touches the workdir.
+    pub(super) fn vet(&mut self, request: &Request, lab: Lab) -> Observation {
+        let mut trials: Vec<Ran> = Vec::new();
+        let mut trouble = String::new();
+        while let Some(step) = request.step(&trials) {
+            if lab == Lab::Fails {
+                trouble = "no space left".into();
+                break;
+            }
+            trials.push(self.trial(request, step, lab));
+        }
+        let green = |ran: &Ran| ran.run.exited() == Some(0);
+        self.ghosts.vetted = Tree::of(request.candidate)
+            .map(Tree::sources)
+            .filter(|_| !trials.is_empty() && trials.iter().all(green));
+        self.ghosts.copies_lied = matches!(lab, Lab::Flip(_));
+        Observation::Vetted {
+            at: self.pass(self.pace_ms),
+            trials,
+            trouble,
+            cost_us: 0,
+        }
+    }
+
+    fn trial(&self, request: &Request, step: Step, lab: Lab) -> Ran {
+        let candidate = Tree::of(request.candidate).unwrap_or_default();
+        let start = Tree::of(request.start).unwrap_or_default();
+        let mut tree = match step.base {
+            Base::Candidate => candidate,
+            Base::Start => start,
+            Base::CandidateOnStartSurface => Tree {
+                watched: start.watched,
+                ..candidate
+            },
+        };
+        if let Lab::Flip(n) = lab {
+            tree.right ^= bit(n);
+        }
+        let planted = match step.plant {
+            // Its runner has no sentinels.
+            Plant::Nothing | Plant::Sentinels { .. } => Vec::new(),
+        };
+        let mut members = tree.members();
+        let failed = members.iter().any(|(_, status)| status.fails());
+        let mut run = command(RunOutcome::Exited, i32::from(failed), StopCause::None);
+        if let Lab::Stop(stop) = lab {
+            members.clear();
+            run = command(RunOutcome::Signaled, 9, stop);
+        }
+        Ran {
+            step,
+            run,
+            reading: self.reading(Look::Honest, members, ReportState::Fresh, None, None),
+            planted,
+        }
+    }
+}
