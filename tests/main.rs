@@ -28,6 +28,7 @@ mod e2e {
     mod corpus;
     mod cost;
     mod deciding;
+    mod doctor;
     mod faults;
     mod gaming;
     mod hermetic;
