@@ -117,7 +117,7 @@ mod tests {
         };
         assert_eq!(finding.severity.fault(), Some(CONTRADICTORY));
         assert_eq!(finding.subject, "tests/test_a.py:4 and tests/test_b.py:4");
-        assert_eq!(finding.detail, "`add(1, 1)` is to be 3 in one test and 2 in the other");
+        assert_eq!(finding.detail, "`add(1,1)` is to be 3 in one test and 2 in the other");
     }
 
     #[test]
