@@ -33,6 +33,7 @@ mod e2e {
     mod hermetic;
     mod hostile;
     mod lives;
+    mod mutation;
     mod probing;
     mod process;
     mod profile;

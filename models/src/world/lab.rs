@@ -49,8 +49,8 @@ impl World {
             tree.right ^= bit(n);
         }
         let planted = match step.plant {
-            // Its runner has no sentinels.
-            Plant::Nothing | Plant::Sentinels { .. } => Vec::new(),
+            // Its runner has no sentinels, and its tests no source.
+            Plant::Nothing | Plant::Sentinels { .. } | Plant::Expectations | Plant::Opposites { .. } => Vec::new(),
         };
         let mut members = tree.members();
         let failed = members.iter().any(|(_, status)| status.fails());
@@ -64,6 +64,7 @@ impl World {
             run,
             reading: self.reading(Look::Honest, members, ReportState::Fresh, None, None),
             planted,
+            mutants: Vec::new(),
         }
     }
 }

@@ -36,9 +36,56 @@ pub(super) fn candidates(tree: &Tree<'_>, spans: &[Span]) -> Vec<Mutant> {
     found
 }
 
+/// The opposite of each assertion around one of these parts of it.
+pub(super) fn opposites(tree: &Tree<'_>, parts: &[Span]) -> Vec<Mutant> {
+    let around = |span: Span| parts.iter().any(|part| span.contains(*part));
+    let mut found = Vec::new();
+    for id in tree.all().filter(|id| assertion::is(tree, *id)) {
+        let demand = assertion::demand(tree, id);
+        let sides = demand.equal.iter().flat_map(|(left, right)| [left, right]);
+        let held = sides.filter_map(|side| assertion::span(tree, side)).any(around);
+        if let Some((span, opposite)) = demand.inverse.filter(|_| held) {
+            found.extend(change(tree, span, Operator::Inversion, opposite));
+        }
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use crate::bench::oracle as changed;
+    use crate::{Language, Operator, Span, What, mutants};
+
+    #[test]
+    fn the_opposite_is_demanded_where_an_expected_value_stands_and_nowhere_else() {
+        let opposite = |path: &str, source: &str| {
+            let language = Language::of(path).unwrap();
+            let all = [Span {
+                start: 0,
+                end: source.len(),
+            }];
+            let values = mutants(language, source.as_bytes(), &What::Oracle(&all), 9).unwrap();
+            let value = values
+                .iter()
+                .find(|mutant| mutant.operator == Operator::Expectation)
+                .unwrap();
+            let found = mutants(language, source.as_bytes(), &What::Opposite(&[value.span]), 9).unwrap();
+            let told = |mutant: &crate::Mutant| format!("{} -> {}", mutant.original, mutant.replacement);
+            found.iter().map(told).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            opposite("a.py", "def test_a():\n    assert g()\n    assert f(1) == 2\n"),
+            ["f(1) == 2 -> not (f(1) == 2)"]
+        );
+        assert_eq!(
+            opposite("a.rs", "#[test]\nfn a() { assert_eq!(f(1), 2); assert!(g()); }\n"),
+            ["assert_eq -> assert_ne"]
+        );
+        assert_eq!(
+            opposite("a.js", "test('a', () => { expect(f(1)).toBe(2); });\n"),
+            [" -> .not"]
+        );
+    }
 
     #[test]
     fn an_expected_value_is_changed_and_never_an_argument_or_a_message() {

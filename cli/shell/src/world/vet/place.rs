@@ -6,13 +6,16 @@ use std::path::Path;
 
 use engine::State;
 use engine::event::id::Bytes;
-use engine::vet::{Base, Plant, Ran, Request, Step};
+use engine::guard::surface;
+use engine::vet::{Base, Experiment, Plant, Ran, Request, Step};
+use syntax::Language;
 
+use super::expected::{self, Changed, Sources};
 use super::ignored;
 use super::sentinel::{self, Suite};
 use crate::replay::{Surroundings, check_until};
 use crate::scratch::Scratch;
-use crate::tree::{Manifest, TreeId};
+use crate::tree::{Kind, Manifest, TreeId};
 use crate::world::surface::{Suites, class};
 use crate::world::{RealWorld, hermetic};
 
@@ -42,8 +45,8 @@ impl<'a> Place<'a> {
         })
     }
 
-    /// Makes the copy that the step asks for and runs the check in it.
-    pub(super) fn run(self, request: &Request, step: Step, time_left_ms: Option<u64>) -> Result<Ran, String> {
+    /// Makes the copy that the step asks for and runs the check in it; none where there is nothing to change in it.
+    pub(super) fn run(self, request: &Request, step: Step, time_left_ms: Option<u64>) -> Result<Option<Ran>, String> {
         let tree = &self.world.tree;
         let failed = |error: crate::tree::TreeError| error.to_string();
         let candidate = tree.manifest(TreeId(request.candidate.0)).map_err(failed)?;
@@ -55,12 +58,21 @@ impl<'a> Place<'a> {
                 self.on_surface_of(&candidate, &start)
             }
         };
+        let changed = match &step.plant {
+            Plant::Nothing | Plant::Sentinels { .. } => Changed::default(),
+            Plant::Expectations => self.changed(request, &candidate, None)?,
+            Plant::Opposites { of } => self.changed(request, &candidate, Some(of))?,
+        };
+        if changed.mutants.is_empty() && matches!(step.plant, Plant::Expectations | Plant::Opposites { .. }) {
+            return Ok(None);
+        }
         let copy = self.scratch.tree();
         tree.materialise_manifest(&copied, &copy).map_err(failed)?;
         let opened_ms = self.state.facts.opened.at.wall_ms;
         ignored::bring_along(&self.world.workdir, &copy, &candidate, opened_ms).map_err(|error| error.to_string())?;
+        changed.write(&copy).map_err(|error| error.to_string())?;
         let planted = match step.plant {
-            Plant::Nothing => Vec::new(),
+            Plant::Nothing | Plant::Expectations | Plant::Opposites { .. } => Vec::new(),
             Plant::Sentinels { runner } => {
                 let start = tree.manifest(TreeId(request.start.0)).map_err(failed)?;
                 let in_both = |path: &str| {
@@ -92,12 +104,39 @@ impl<'a> Place<'a> {
         let shelf = self.scratch.shelf();
         let checked = check_until(&copy, &shelf, self.state, &with, &self.world.stop, time_left_ms);
         let checked = checked.map_err(|error| format!("the check could not be run in a copy: {error}"))?;
-        Ok(Ran {
+        Ok(Some(Ran {
             step,
             run: checked.run,
             reading: checked.reading,
             planted,
-        })
+            mutants: changed.mutants,
+        }))
+    }
+
+    /// The candidate's tests with other expected values in them, or the opposite of what some of them demand.
+    fn changed(&self, request: &Request, candidate: &Manifest, of: Option<&[String]>) -> Result<Changed, String> {
+        let Experiment::OracleMutants { members, mutants_max } = &request.experiment else {
+            return Ok(Changed::default());
+        };
+        let policy = &self.state.facts.policy().guards;
+        let may_hold_tests = |path: &&str| {
+            let own = Bytes(path.as_bytes().to_vec());
+            let watched = || surface::test_source(&own.0) || class(self.suites, policy, &own).is_some();
+            Language::of(path).is_some_and(|language| !language.in_source.is_empty() || watched())
+        };
+        let files = candidate.entries().iter().filter(|entry| entry.kind == Kind::File);
+        let paths = files.filter_map(|entry| std::str::from_utf8(&entry.path).ok());
+        let content = |path: &str| {
+            let entry = candidate.entry(path.as_bytes()).ok_or("it is not in the tree")?;
+            let content = self.world.tree.content(&entry.digest);
+            content.map_err(|error| format!("{path}: {error}"))
+        };
+        let sources = Sources {
+            paths: paths.filter(may_hold_tests).collect(),
+            content: &content,
+        };
+        let max = usize::try_from(*mutants_max).unwrap_or(usize::MAX);
+        expected::change(&sources, members, max, of)
     }
 
     /// The files of one tree that nobody watches, under the watched files of another.
