@@ -5,7 +5,7 @@
 //! turned into its opposite.
 
 use super::{Mutant, Operator, change, literal};
-use crate::tree::Tree;
+use crate::tree::{Id, Tree};
 use crate::{Span, assertion};
 
 pub(super) fn candidates(tree: &Tree<'_>, spans: &[Span]) -> Vec<Mutant> {
@@ -19,7 +19,8 @@ pub(super) fn candidates(tree: &Tree<'_>, spans: &[Span]) -> Vec<Mutant> {
         let before = found.len();
         if let Some((left, right)) = &demand.equal {
             // With literals on both sides either is the expected one; then both are changed, one at a time.
-            for side in [left, right].into_iter().filter(|side| assertion::data(tree, side)) {
+            let expected = |side: &&Vec<Id>| assertion::data(tree, side) || assertion::constructed(tree, side);
+            for side in [left, right].into_iter().filter(expected) {
                 for token in assertion::tokens(tree, side) {
                     if let Some(other) = literal::other(tree, token) {
                         found.extend(change(tree, tree.node(token).span, Operator::Expectation, other));
@@ -125,6 +126,19 @@ mod tests {
             ["assert_eq -> assert_ne"]
         );
         assert_eq!(changed("a.rs", "#[test]\nfn a() { assert!(f(1) == 2); }\n"), ["2 -> 3"]);
+    }
+
+    #[test]
+    fn a_value_of_a_named_type_is_changed_by_its_only_literal() {
+        let rust = |expected: &str| format!("#[test]\nfn a() {{ assert_eq!(later(Time(7), 20), {expected}); }}\n");
+        assert_eq!(changed("a.rs", &rust("Time(10)")), ["10 -> 11"]);
+        assert_eq!(changed("a.rs", &rust("day::Time(10)")), ["10 -> 11"]);
+        assert_eq!(changed("a.rs", &rust("Span(10, 2)")), ["assert_eq -> assert_ne"]);
+        assert_eq!(changed("a.rs", &rust("time(10)")), ["assert_eq -> assert_ne"]);
+        assert_eq!(
+            changed("a.py", "def test_a():\n    assert f(1) == Cents(3)\n"),
+            ["3 -> 4"]
+        );
     }
 
     #[test]

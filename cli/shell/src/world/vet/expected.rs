@@ -19,6 +19,15 @@ use crate::oracle::suite;
 /// Members that a test is looked for, and mutants among which the first expected value is.
 const MEMBERS_MAX: usize = 1_024;
 const MUTANTS_MAX: usize = 32;
+/// What is said where an assertion has to fail.
+const FAILURES_WANTED: &[&str] = &[
+    "AssertionError",
+    "catch_unwind",
+    "expectedFailure",
+    "should_panic",
+    "throws(",
+    "toThrow",
+];
 /// What stands between the parts of a member's name.
 const MARKS: &[&str] = &["::", " > ", ".", "/", " "];
 
@@ -157,7 +166,7 @@ impl Library<'_> {
             let language = language.filter(|known| known.in_source.is_empty() || known.in_source.iter().any(holds));
             let source = language.and_then(|language| {
                 let mut tests = syntax::tests(language, &bytes).ok()?.tests;
-                tests.retain(|test| !test.duplicate);
+                tests.retain(|test| !test.duplicate && !turned_round(&bytes, test.span));
                 (!tests.is_empty()).then_some(Source { language, bytes, tests })
             });
             self.read.insert(path.to_owned(), source);
@@ -175,7 +184,7 @@ impl Library<'_> {
         let found = syntax::mutants(source.language, &source.bytes, &What::Oracle(&[test]), MUTANTS_MAX).ok()?;
         let mut values = found
             .into_iter()
-            .filter(|mutant| mutant.operator == Operator::Expectation);
+            .filter(|mutant| mutant.operator == Operator::Expectation && !is_tiny(&mutant.original));
         values.next()
     }
 
@@ -220,6 +229,23 @@ impl Library<'_> {
             mutants,
         }
     }
+}
+
+/// A number so small that a type may take it and its neighbour for one.
+fn is_tiny(literal: &str) -> bool {
+    let number = literal.starts_with(|c: char| c.is_ascii_digit() || c == '.');
+    number && ["e-", "E-"].iter().any(|power| literal.contains(power))
+}
+
+/// The test wants something in it to fail: what it expects there may be anything but right.
+fn turned_round(bytes: &[u8], test: Span) -> bool {
+    // Attributes may stand before what a language takes for the test.
+    let before = &bytes[..test.start.min(bytes.len())];
+    let from = before.windows(2).rposition(|pair| pair == b"\n\n").unwrap_or(0);
+    let text = bytes.get(from..test.end).unwrap_or_default();
+    FAILURES_WANTED
+        .iter()
+        .any(|word| text.windows(word.len()).any(|window| window == word.as_bytes()))
 }
 
 /// The member's name ends with that of the test; what stands in brackets behind it are parameters.
@@ -292,6 +318,17 @@ mod tests {
             expected
         );
         assert_eq!(changed(&[("t/p.py", PRICE)], &members, 1, None), [expected[1]]);
+    }
+
+    #[test]
+    fn a_test_in_which_an_assertion_has_to_fail_is_left_alone() {
+        let panics = "#[test]\nfn early() { assert_eq!(f(1), 2); }\n\n#[test]\n#[should_panic]\nfn late() { assert_eq!(f(1), 2); }\n";
+        assert_eq!(changed(&[("tests/a.rs", panics)], &["late"], 9, None), [""; 0]);
+        assert_eq!(changed(&[("tests/a.rs", panics)], &["early"], 9, None).len(), 1);
+        let raises = "def test_a():\n    with raises(AssertionError):\n        assert f(1) == 2\n";
+        assert_eq!(changed(&[("a.py", raises)], &["a.py::test_a"], 9, None), [""; 0]);
+        let tiny = "def test_a():\n    assert f(1) == 1e-9\n";
+        assert_eq!(changed(&[("a.py", tiny)], &["a.py::test_a"], 9, None), [""; 0]);
     }
 
     #[test]
