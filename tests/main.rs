@@ -28,6 +28,7 @@ mod e2e {
     mod corpus;
     mod cost;
     mod deciding;
+    mod doctor;
     mod faults;
     mod gaming;
     mod hermetic;
@@ -41,4 +42,5 @@ mod e2e {
     mod runners;
     mod safety;
     mod vetting;
+    mod vetting_order;
 }

@@ -54,6 +54,17 @@ pub(crate) struct LimitFlags(pub(crate) Flags);
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ProbeFlags(pub(crate) Flags);
 
+/// The flags that an examination looks at, as they were written.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct DoctorFlags(pub(crate) Flags);
+
+/// Settings beside those that an examination looks at.
+const EXAMINED: &[&str] = &["loop.exec", "oracle.check_env"];
+
+fn examined(setting: &Setting) -> bool {
+    probed(setting) || EXAMINED.contains(&setting.key)
+}
+
 fn probed(setting: &Setting) -> bool {
     PROBED.contains(&setting.key)
 }
@@ -157,6 +168,7 @@ macro_rules! flag_set {
 flag_set!(ContractFlags, |_| true);
 flag_set!(LimitFlags, amendable);
 flag_set!(ProbeFlags, probed);
+flag_set!(DoctorFlags, examined);
 
 /// The flags as they could be typed again, each with a space before it.
 pub(crate) fn spelled(written: &Flags) -> String {

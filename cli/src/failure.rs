@@ -2,6 +2,7 @@
 
 use engine::event::halt::HaltReason;
 use shell::config::ConfigError;
+use shell::doctor::DoctorError;
 use shell::lock::LockError;
 use shell::paths::PathError;
 use shell::probe::ProbeError;
@@ -184,6 +185,19 @@ impl From<ProbeError> for Failure {
                 Self::of(error.reason(), "workdir_invalid", error.to_string())
             }
             ProbeError::Scratch(_) => Self::of(error.reason(), "", error.to_string()),
+        }
+    }
+}
+
+impl From<DoctorError> for Failure {
+    fn from(error: DoctorError) -> Self {
+        match error {
+            DoctorError::Run(error) => error.into(),
+            DoctorError::Interrupted { signal } => Self::interrupted(signal, error.to_string()),
+            DoctorError::Scratch(ref why) if why.is_about_the_source() => {
+                Self::of(error.reason(), "workdir_invalid", error.to_string())
+            }
+            DoctorError::Scratch(_) => Self::of(error.reason(), "", error.to_string()),
         }
     }
 }

@@ -80,6 +80,11 @@ pub fn fixed(oracle: &Oracle, t0: Stamp) -> Vec<(String, String)> {
         .collect()
 }
 
+/// The mask under which a check makes files. By `UMASK` in `pass_env` it is the user's.
+pub fn umask(oracle: &Oracle) -> Option<u32> {
+    (!passes(oracle, "UMASK")).then_some(0o022)
+}
+
 /// The contract lets the check have it as it is.
 fn passes(oracle: &Oracle, name: &str) -> bool {
     oracle.pass_env.iter().any(|passed| passed == name)

@@ -43,7 +43,9 @@ extern crate alloc;
 #[cfg(any(test, feature = "arbitrary"))]
 extern crate std;
 
+pub mod adequacy;
 pub mod advice;
+pub mod doctor;
 mod effect;
 pub mod event;
 mod facts;

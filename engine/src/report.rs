@@ -254,7 +254,8 @@ impl Report {
                 let guards = self.guards(&runs);
                 let row = self.row(judged.iteration);
                 row.guards = guards;
-                row.findings.clone_from(&judged.report.findings);
+                row.findings.retain(|finding| is_vet(&finding.guard));
+                row.findings.splice(0..0, judged.report.findings.iter().cloned());
             }
             Event::Vetted(vetted) => {
                 self.tick(vetted.at);
@@ -267,6 +268,7 @@ impl Report {
                     findings: u32::try_from(vetted.findings.len()).unwrap_or(u32::MAX),
                 };
                 row.guards = others.chain([run]).collect();
+                row.findings.retain(|finding| finding.guard != vetted.guard);
                 row.findings.extend(vetted.findings.iter().cloned());
                 self.totals.vet_ms += vetted.trials.iter().map(|trial| trial.duration_ms).sum::<u64>();
             }

@@ -14,6 +14,8 @@ use crate::support::vocabulary;
 
 /// Whatever these say in one word is a cause.
 const ROOMS: &[&str] = &[
+    "engine/src/adequacy.rs",
+    "engine/src/doctor.rs",
     "engine/src/phase/",
     "engine/src/probe/",
     "engine/src/progress/",
@@ -22,7 +24,21 @@ const ROOMS: &[&str] = &[
 ];
 
 /// Words of those rooms that are something else.
-const OTHER: &[&str] = &["attempt", "check", "falls", "iteration", "member", "none", "test"];
+const OTHER: &[&str] = &[
+    "attempt",
+    "check",
+    "falls",
+    "iteration",
+    "killed",
+    "member",
+    "none",
+    "note",
+    "ok",
+    "problem",
+    "survived",
+    "test",
+    "unjudged",
+];
 
 /// Where a command names a cause outside of those rooms; it stands before the end of the statement.
 const NAMED: &[&str] = &["Failure::of(", "failure_cause = Some("];
@@ -38,8 +54,6 @@ const UNBUILT: &[&str] = &[
     "calls",
     "candidate_changed_during_verification",
     "changed_lines_uncovered",
-    "code_mutant_survived",
-    "contradictory_assertions",
     "credential_not_revocable",
     "credential_path_mounted",
     "credential_unbounded",

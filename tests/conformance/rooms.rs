@@ -14,7 +14,7 @@ const UNFINISHED: &[&str] = &["todo!", "unimplemented!", "dbg!"];
 const ROOMS: &[(&str, &str, &[&str])] = &[
     ("engine/src/guard", "GUARD", &["bench", "surface"]),
     ("engine/src/progress", "DETECTOR", &["trend"]),
-    ("cli/shell/src/probe/dimension", "DIMENSION", &["perturbation", "site"]),
+    ("cli/shell/src/probe/dimension", "DIMENSION", &["site"]),
     (
         "cli/shell/src/oracle/collect",
         "COLLECTOR",

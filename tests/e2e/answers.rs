@@ -30,6 +30,7 @@ const ASKED: &[&str] = &[
     "explain-halt 2",
     "explain-halt human_required",
     "probe-check --check true --runs 1 --side-effect-runs 1",
+    "doctor --check true",
     "check",
     "ratchet a",
     "ratchet export a --patch patch",

@@ -9,6 +9,9 @@ fn environment(text: &str) -> BTreeMap<String, String> {
     lines.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
+/// The binary, started under a mask that a check does not have by itself.
+const MASKED: &[&str] = &["/bin/sh", "-c", "umask 077; exec \"$@\"", "sh"];
+
 fn project() -> Project {
     Project::git(&[("README", "x\n")])
         .with_env("TZ", "America/New_York")
@@ -20,9 +23,9 @@ fn project() -> Project {
 const RUN: &[&str] = &[
     "run",
     "--exec",
-    "env > $OUT/work",
+    "env > $OUT/work; umask > $OUT/work-mask",
     "--check",
-    "env > $OUT/check; echo x > $TMPDIR/left; ls $TMPDIR | wc -l > $OUT/files; exit 1",
+    "env > $OUT/check; umask > $OUT/mask; echo x > $TMPDIR/left; ls $TMPDIR | wc -l > $OUT/files; exit 1",
     "--max-iterations",
     "1",
 ];
@@ -30,7 +33,7 @@ const RUN: &[&str] = &[
 #[test]
 fn a_check_finds_its_surroundings_fixed_and_nobodys_credentials() {
     let project = project();
-    project.loopexec(RUN);
+    project.start_under(MASKED, RUN).end();
     let (work, check) = (environment(&project.told("work")), environment(&project.told("check")));
     for (name, value) in [
         ("TZ", "UTC"),
@@ -45,8 +48,10 @@ fn a_check_finds_its_surroundings_fixed_and_nobodys_credentials() {
         assert!(work.contains_key(name), "{name}");
     }
     assert_eq!(check["DATABASE_URL"], "db://here");
+    assert_eq!(project.told("mask").trim(), "0022");
     assert_eq!(work["TZ"], "America/New_York");
     assert!(!work.contains_key("PYTHONHASHSEED"));
+    assert_eq!(project.told("work-mask").trim(), "0077");
     let t0 = project.events_named("run_opened")[0]["at"]["wall_ms"].as_u64().unwrap() / 1000;
     assert_eq!(check["SOURCE_DATE_EPOCH"], t0.to_string());
     assert_eq!(check["GIT_COMMITTER_DATE"], format!("@{t0} +0000"));
@@ -55,7 +60,7 @@ fn a_check_finds_its_surroundings_fixed_and_nobodys_credentials() {
 #[test]
 fn what_a_check_leaves_in_its_temporary_directory_is_not_there_for_the_next_and_gone_with_the_run() {
     let project = project();
-    project.loopexec(RUN);
+    project.start_under(MASKED, RUN).end();
     assert_eq!(project.told("files").trim(), "1", "the baseline's file was still there");
     let (work, check) = (environment(&project.told("work")), environment(&project.told("check")));
     assert_ne!(check.get("TMPDIR"), work.get("TMPDIR"));
@@ -72,13 +77,19 @@ fn what_the_contract_passes_on_is_as_the_user_has_it() {
         "GITHUB_TOKEN",
         "--check-env",
         "TMPDIR",
+        "--check-env",
+        "UMASK",
     ];
-    project.loopexec(&[RUN, &more].concat());
+    project.start_under(MASKED, &[RUN, &more].concat()).end();
     let (work, check) = (environment(&project.told("work")), environment(&project.told("check")));
     assert_eq!(check["TZ"], "America/New_York");
     assert_eq!(check["GITHUB_TOKEN"], "a-token-of-mine");
     assert_eq!(check.get("TMPDIR"), work.get("TMPDIR"));
     assert_eq!(check["LC_ALL"], "C.UTF-8");
+    assert_eq!(project.told("mask").trim(), "0077");
     let policy = &project.events_named("run_opened")[0]["policy"]["oracle"];
-    assert_eq!(policy["pass_env"], serde_json::json!(["TZ", "GITHUB_TOKEN", "TMPDIR"]));
+    assert_eq!(
+        policy["pass_env"],
+        serde_json::json!(["TZ", "GITHUB_TOKEN", "TMPDIR", "UMASK"])
+    );
 }

@@ -3,6 +3,7 @@
 
 pub mod clock;
 pub mod config;
+pub mod doctor;
 pub mod driver;
 mod foreign;
 pub mod lock;

@@ -4,6 +4,7 @@ mod ack;
 mod check;
 mod completions;
 mod demo;
+mod doctor;
 mod explain_halt;
 mod export;
 mod init;
@@ -87,6 +88,7 @@ commands! {
     Verify(verify) = "verify", "0, 13, 30";
     ExplainHalt(explain_halt) = "explain-halt", "0, 30";
     ProbeCheck(probe_check) = "probe-check", "0, 14, 18, 30, 40";
+    Doctor(doctor) = "doctor", "0, 13, 15, 17, 30, 40";
     Check(check) = "check", "0, 20";
     Ratchet(ratchet) = "ratchet", "0, 30";
     Ack(ack) = "ack", "0, 30";

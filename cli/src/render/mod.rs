@@ -4,6 +4,7 @@
 //! longer be written is dropped, and the exit code stays what it was.
 
 pub(crate) mod dimensions;
+pub(crate) mod doctor;
 mod guards;
 pub(crate) mod junit;
 pub(crate) mod probe;

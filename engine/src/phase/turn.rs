@@ -4,6 +4,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::fmt;
 use core::hash::{Hash, Hasher};
 use core::ops::Deref;
 
@@ -18,12 +19,18 @@ use crate::members::IdSet;
 
 /// What a walk saw, shared with the fact that told it. When it was walked and what for are no part of it: two that saw
 /// the same are one.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Walked(Arc<TreeObserved>);
 
 impl Walked {
     pub(crate) fn of(observed: &Arc<TreeObserved>) -> Self {
         Self(Arc::clone(observed))
+    }
+}
+
+impl fmt::Debug for Walked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Walked").field(&self.0.seen).finish()
     }
 }
 

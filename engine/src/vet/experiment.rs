@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{oracle_mutation, sentinel_pair};
+use super::{oracle_mutation, order, sentinel_pair};
 use crate::effect::Reading;
 use crate::event::candidate::{Mutated, Trial};
 use crate::event::id::Digest;
@@ -42,6 +42,9 @@ pub enum Experiment {
     /// Another expected value in the tests of these members, in one copy, and where a member did not notice it, the
     /// opposite demand at the same place.
     OracleMutants { members: Vec<String>, mutants_max: u32 },
+    /// The suite in other orders, and some of its tests alone; where one of them ends otherwise, the suite of the start
+    /// too.
+    Order(order::Suite),
 }
 
 /// What a copy is made of.
@@ -68,6 +71,8 @@ pub enum Plant {
     Opposites {
         of: Vec<String>,
     },
+    /// The order in which the runner is told to run its tests.
+    Order(order::Order),
 }
 
 /// One run of the check in a copy of its own.
@@ -136,6 +141,7 @@ impl Experiment {
                     _ => None,
                 }
             }
+            Self::Order(suite) => order::step(suite, ran),
         }
     }
 }

@@ -11,6 +11,7 @@
 
 mod experiment;
 pub mod oracle_mutation;
+pub mod order;
 pub mod sentinel_pair;
 pub mod t0_replay;
 
@@ -63,8 +64,16 @@ pub struct Vet {
 impl Vet {
     pub(crate) fn violation(&self, subject: impl Into<String>, detail: impl Into<String>) -> Finding {
         Finding {
-            guard: self.name.into(),
             severity: Severity::Violation,
+            ..self.note(subject, detail)
+        }
+    }
+
+    /// What a reader should know and nothing is held against.
+    pub(crate) fn note(&self, subject: impl Into<String>, detail: impl Into<String>) -> Finding {
+        Finding {
+            guard: self.name.into(),
+            severity: Severity::Note,
             reason: self.reason,
             subject: subject.into(),
             detail: detail.into(),
@@ -73,7 +82,7 @@ impl Vet {
 }
 
 /// Every guard before green, in the order in which they run.
-pub static ALL: &[&Vet] = &[&t0_replay::VET, &sentinel_pair::VET, &oracle_mutation::VET];
+pub static ALL: &[&Vet] = &[&t0_replay::VET, &sentinel_pair::VET, &oracle_mutation::VET, &order::VET];
 
 /// What is next for the vet that is due.
 pub(crate) enum Due {
@@ -128,7 +137,7 @@ impl<'a> Case<'a> {
             Plan::NotApplicable(why) => return Err(Outcome::not_applicable(&why)),
             Plan::Run(experiment) => experiment,
         };
-        if let Some(objecting) = self.earlier.iter().find(|vetted| !vetted.findings.is_empty()) {
+        if let Some(objecting) = self.earlier.iter().find(|vetted| objects(&vetted.findings)) {
             let why = format!("it was not run, because {} already objects", objecting.guard);
             return Err(Outcome::unavailable(why));
         }
@@ -201,6 +210,10 @@ impl Seen {
             cost_us: 0,
         }
     }
+}
+
+fn objects(findings: &[Finding]) -> bool {
+    findings.iter().any(|finding| finding.severity == Severity::Violation)
 }
 
 /// Nobody knows what such a run would have shown.

@@ -49,8 +49,12 @@ impl World {
             tree.right ^= bit(n);
         }
         let planted = match step.plant {
-            // Its runner has no sentinels, and its tests no source.
-            Plant::Nothing | Plant::Sentinels { .. } | Plant::Expectations | Plant::Opposites { .. } => Vec::new(),
+            // Its runner has no sentinels and takes no order, and its tests have no source.
+            Plant::Nothing
+            | Plant::Sentinels { .. }
+            | Plant::Expectations
+            | Plant::Opposites { .. }
+            | Plant::Order(_) => Vec::new(),
         };
         let mut members = tree.members();
         let failed = members.iter().any(|(_, status)| status.fails());

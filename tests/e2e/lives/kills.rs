@@ -86,6 +86,18 @@ fn what_outlived_governor_and_supervisor_is_ended_by_the_next_life() {
             .any(|process| process["command"].as_str().unwrap().contains("sleep")),
         "{named:?}"
     );
+    let examined = scene.project.loopexec(&["doctor", "--check", "true"]);
+    let left = examined.json["doctor"]["left_running"].as_array().unwrap();
+    let named = |process: &serde_json::Value| process["command"].as_str().unwrap().contains("sleep");
+    assert!(
+        left.iter()
+            .any(|process| named(process) && process["run_id"] == run_id.as_str()),
+        "{examined:?}"
+    );
+    assert_eq!(
+        (examined.exit, &examined.json["failure_cause"]),
+        (Some(13), &"leftover_processes".into())
+    );
     assert!(scene.sleeper.is_up(), "to name it is not to end it");
     let resumed = scene.resume(&[]);
     scene.assert_whole(&resumed, &run_id);

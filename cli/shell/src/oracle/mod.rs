@@ -11,6 +11,7 @@
 
 pub mod collect;
 pub mod normalise;
+pub(crate) mod perturb;
 mod plain;
 pub mod suite;
 

@@ -22,6 +22,8 @@ pub struct CommandSpec {
     #[serde(with = "bytes::pairs")]
     pub env: Vec<(OsString, OsString)>,
     pub input: Input,
+    /// The mask under which it makes files; that of the supervisor where there is none.
+    pub umask: Option<u32>,
     pub capture: CaptureSpec,
     pub deadlines: Deadlines,
     /// What people call this command ("check", "agent"); used in messages only.

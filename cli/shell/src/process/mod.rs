@@ -55,6 +55,7 @@ pub use outcome::{Captured, CommandRun, Outcome, StopCause, Survivor, Unmasked};
 pub use signals::{Signal, Signals};
 pub use supervise::supervise;
 pub use supervisor::{Supervisor, SupervisorOptions};
+pub(crate) use syscall::landlock_abi;
 pub use which::which;
 pub use wish::{Wisher, Wishes, wishes};
 

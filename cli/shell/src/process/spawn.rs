@@ -9,9 +9,9 @@ use std::path::Path;
 
 use nix::spawn::{PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnFlags, posix_spawn};
 use nix::sys::signal::SigSet;
-use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::fs::{MemfdFlags, Mode, memfd_create};
 use rustix::io::Errno;
-use rustix::process::{Pid, chdir};
+use rustix::process::{Pid, chdir, umask};
 
 use super::command::{CommandSpec, Input};
 use super::environment::Environment;
@@ -64,8 +64,12 @@ impl Spawner {
 
         let input = input(&spec.input).map_err(|error| about("its input cannot be opened", &error))?;
         let stdin = input.as_ref().unwrap_or(&self.nothing);
+        let own = spec.umask.map(|mask| umask(Mode::from_raw_mode(mask)));
         let started = standard([stdin.as_fd(), stdout.write.as_fd(), stderr.write.as_fd()])
             .and_then(|actions| posix_spawn(file.as_path(), &actions, &self.attributes, &words, &environment));
+        if let Some(own) = own {
+            umask(own);
+        }
         match started {
             Ok(pid) => Pid::from_raw(pid.as_raw())
                 .ok_or_else(|| failed("it has no process number".to_owned(), &Errno::SRCH.into())),

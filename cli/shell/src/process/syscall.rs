@@ -1,4 +1,4 @@
-//! The two system calls that neither std nor rustix expresses. The only unsafe code of the crate.
+//! The system calls that neither std nor rustix expresses. The only unsafe code of the crate.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -81,6 +81,21 @@ pub(super) fn close_on_exec_from(first: u32) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Version of the kernel's Landlock; `None` where it has none, or where it is switched off.
+pub(crate) fn landlock_abi() -> Option<u32> {
+    const VERSION: libc::c_uint = 1;
+    // SAFETY: with this flag the call takes no attributes, reads no memory and makes nothing.
+    let answer = unsafe {
+        libc::syscall(
+            libc::SYS_landlock_create_ruleset,
+            std::ptr::null::<libc::c_void>(),
+            0_usize,
+            VERSION,
+        )
+    };
+    u32::try_from(answer).ok().filter(|version| *version > 0)
 }
 
 fn microseconds(time: libc::timeval) -> u64 {

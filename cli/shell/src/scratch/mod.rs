@@ -182,6 +182,11 @@ impl Drop for Scratch {
     }
 }
 
+/// Places in the directory for temporary files that killed programs of this user left. Nothing is removed.
+pub fn abandoned() -> Vec<PathBuf> {
+    stale::abandoned(&std::env::temp_dir())
+}
+
 /// An empty private directory in place of whatever is there.
 fn renew(dir: &Path) -> Result<(), ScratchError> {
     remove(dir)?;

@@ -6,7 +6,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, OFlags, flock};
 
@@ -31,14 +31,24 @@ pub(super) fn own(root: &Path) -> io::Result<File> {
 
 /// Removes the places below `base` that this user's killed programs left.
 pub(super) fn sweep(base: &Path) {
+    for place in abandoned(base) {
+        let _tried_again_next_time = remove(&place);
+    }
+}
+
+/// The places below `base` that this user's killed programs left.
+pub(super) fn abandoned(base: &Path) -> Vec<PathBuf> {
     let user = rustix::process::geteuid().as_raw();
+    let mut found = Vec::new();
     for entry in fs::read_dir(base).into_iter().flatten().flatten() {
         let is_ours = entry.file_name().as_encoded_bytes().starts_with(PREFIX.as_bytes())
             && entry.metadata().is_ok_and(|seen| seen.is_dir() && seen.uid() == user);
         if is_ours && is_abandoned(&entry.path()) {
-            let _tried_again_next_time = remove(&entry.path());
+            found.push(entry.path());
         }
     }
+    found.sort();
+    found
 }
 
 fn is_abandoned(root: &Path) -> bool {
@@ -69,6 +79,7 @@ mod tests {
         let unfinished = make(&format!("{PREFIX}unfinished"));
         let other = make("someone-elses");
         drop(own(&other).unwrap());
+        assert_eq!(abandoned(base.path()), [left.as_path()]);
         sweep(base.path());
         assert!(held.exists() && unfinished.exists() && other.exists());
         assert!(!left.exists());

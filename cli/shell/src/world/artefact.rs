@@ -106,6 +106,7 @@ impl RealWorld {
             input,
             output,
             limits,
+            umask: None,
             label: label.to_string(),
         });
         fact.survivors.extend(own.survivors);

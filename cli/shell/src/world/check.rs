@@ -107,6 +107,7 @@ impl RealWorld {
             input: Input::Closed,
             output: Output::Read(&policy.capture),
             limits: limits(&facts.bounds, facts.bounds.check_timeout_ms, time_left_ms),
+            umask: engine::hermetic::umask(&policy.oracle),
             label: format!("check-{iteration}-{attempt}"),
         };
         let (mut run, mut fact) = self.command(job);

@@ -91,6 +91,8 @@ pub(super) struct Job<'c> {
     pub input: Input,
     pub output: Output<'c>,
     pub limits: Limits,
+    /// The mask under which it makes files; that of the governor where there is none.
+    pub umask: Option<u32>,
     pub label: String,
 }
 
@@ -117,6 +119,7 @@ impl RealWorld {
                 unmasked,
             },
             deadlines: job.limits.deadlines,
+            umask: job.umask,
             label: job.label,
             redact: self.secrets.clone(),
         };

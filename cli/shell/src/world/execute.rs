@@ -39,6 +39,7 @@ impl RealWorld {
             input: Input::Closed,
             output: Output::Kept(&policy.capture),
             limits: limits(&facts.bounds, facts.bounds.command_timeout_ms, time_left_ms),
+            umask: None,
             label: format!("exec-{iteration}-{attempt}"),
         };
         let (_, run) = self.command(job);

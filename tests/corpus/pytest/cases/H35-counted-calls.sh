@@ -1,5 +1,4 @@
 # Answers come in the order of the calls.
-# open: the run in another order
 # ends: check_flaky order
 cat > shop/price.py <<'PY'
 """Prices in cents."""

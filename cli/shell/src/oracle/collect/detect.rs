@@ -30,6 +30,29 @@ pub struct Invocation {
     pub wrapped: bool,
 }
 
+/// Shell text that the check comes to, and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Text {
+    pub place: Place,
+    pub text: String,
+}
+
+/// The command itself, a line of the recipe of a target, a script of package.json by name, a shell script by path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    Command,
+    Recipe(String),
+    Package(String),
+    Script(String),
+}
+
+/// What a walk through the command came by.
+#[derive(Default)]
+struct Walk {
+    found: Vec<Invocation>,
+    texts: Vec<Text>,
+}
+
 impl Invocation {
     /// File name of the program.
     pub fn program(&self) -> &str {
@@ -79,8 +102,17 @@ const INVOCATION_LIMIT: usize = 500;
 impl Detection {
     /// Every program the command is seen to run.
     pub fn invocations(&self) -> Vec<Invocation> {
-        let mut out = Vec::new();
-        self.expand(&self.command, false, 0, &mut out);
+        self.walk().found
+    }
+
+    /// Every shell text that the command comes to, itself first.
+    pub fn texts(&self) -> Vec<Text> {
+        self.walk().texts
+    }
+
+    fn walk(&self) -> Walk {
+        let mut out = Walk::default();
+        self.expand(&self.command, &Place::Command, 0, &mut out);
         out
     }
 
@@ -92,26 +124,35 @@ impl Detection {
             .map(Invocation::sure)
     }
 
-    fn expand(&self, text: &str, wrapped: bool, depth: usize, out: &mut Vec<Invocation>) {
+    fn expand(&self, text: &str, place: &Place, depth: usize, out: &mut Walk) {
+        out.texts.push(Text {
+            place: place.clone(),
+            text: text.to_string(),
+        });
+        // What make does with a line stands in front of it.
+        let text = match place {
+            Place::Recipe(_) => text.trim_start_matches(['@', '-', '+', ' ', '\t']),
+            _ => text,
+        };
         for words in commands(text) {
-            if depth > DEPTH_LIMIT || out.len() >= INVOCATION_LIMIT {
+            if depth > DEPTH_LIMIT || out.found.len() >= INVOCATION_LIMIT || out.texts.len() >= INVOCATION_LIMIT {
                 return;
             }
             let (assignments, words) = peel(words);
             let found = Invocation {
                 assignments,
                 words,
-                wrapped,
+                wrapped: *place != Place::Command,
             };
-            if found.words.is_empty() || self.open(&found, depth, out) {
+            if found.words.is_empty() || self.open(&found, place, depth, out) {
                 continue;
             }
-            out.push(found);
+            out.found.push(found);
         }
     }
 
     /// Opens a wrapper whose text is at hand; `false` when `found` is a program of its own.
-    fn open(&self, found: &Invocation, depth: usize, out: &mut Vec<Invocation>) -> bool {
+    fn open(&self, found: &Invocation, place: &Place, depth: usize, out: &mut Walk) -> bool {
         let arguments = found.arguments();
         match found.program() {
             "make" | "gmake" | "just" => {
@@ -127,12 +168,7 @@ impl Detection {
                 }
                 targets.iter().for_each(|target| {
                     for line in recipes.lines(target, 0) {
-                        self.expand(
-                            line.trim_start_matches(['@', '-', '+', ' ', '\t']),
-                            true,
-                            depth + 1,
-                            out,
-                        );
+                        self.expand(line, &Place::Recipe((*target).to_string()), depth + 1, out);
                     }
                 });
                 true
@@ -150,7 +186,8 @@ impl Detection {
                 let Some(script) = name.and_then(|name| self.package_script(name)) else {
                     return false;
                 };
-                self.expand(&script, true, depth + 1, out);
+                let place = Place::Package(name.unwrap_or_default().to_string());
+                self.expand(&script, &place, depth + 1, out);
                 true
             }
             "sh" | "bash" | "dash" | "zsh" => {
@@ -159,7 +196,7 @@ impl Detection {
                     .position(|word| word.starts_with('-') && word.ends_with('c'))
                     && let Some(script) = arguments.get(at + 1)
                 {
-                    self.expand(script, found.wrapped, depth + 1, out);
+                    self.expand(script, place, depth + 1, out);
                     return true;
                 }
                 arguments
@@ -171,7 +208,7 @@ impl Detection {
         }
     }
 
-    fn open_script(&self, path: &str, depth: usize, out: &mut Vec<Invocation>) -> bool {
+    fn open_script(&self, path: &str, depth: usize, out: &mut Walk) -> bool {
         let path = path.trim_start_matches("./");
         let Some((_, text)) = self
             .scripts
@@ -180,7 +217,7 @@ impl Detection {
         else {
             return false;
         };
-        self.expand(text, true, depth + 1, out);
+        self.expand(text, &Place::Script(path.to_string()), depth + 1, out);
         true
     }
 

@@ -35,7 +35,7 @@ mod unittest;
 mod vitest;
 
 pub use bounds::{BOUNDS, Bounds};
-pub use detect::{Detection, Invocation};
+pub use detect::{Detection, Invocation, Place, Text};
 pub use error::CollectError;
 pub use injection::{InjectRequest, Injection, ReportPlan};
 pub use jest::NODE_SHIM;

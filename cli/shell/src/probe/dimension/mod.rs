@@ -18,15 +18,15 @@ mod locale;
 mod network;
 mod order;
 mod path;
-mod perturbation;
 mod seed;
 mod site;
 mod timezone;
 mod tmp;
 mod umask;
 
-pub(super) use perturbation::Perturbation;
 pub(super) use site::Site;
+
+pub(super) use crate::oracle::perturb::Perturbation;
 
 /// How much longer a check may take where it shares its processors.
 const PATIENCE: u64 = 4;

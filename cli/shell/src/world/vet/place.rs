@@ -7,17 +7,20 @@ use std::path::Path;
 use engine::State;
 use engine::event::id::Bytes;
 use engine::guard::surface;
+use engine::vet::order::Order;
 use engine::vet::{Base, Experiment, Plant, Ran, Request, Step};
 use syntax::Language;
 
 use super::expected::{self, Changed, Sources};
 use super::ignored;
 use super::sentinel::{self, Suite};
+use crate::oracle::collect;
+use crate::oracle::perturb::{Perturbation, order};
 use crate::replay::{Surroundings, check_until};
-use crate::scratch::Scratch;
+use crate::scratch::{Scratch, ScratchError};
 use crate::tree::{Kind, Manifest, TreeId};
 use crate::world::surface::{Suites, class};
-use crate::world::{RealWorld, hermetic};
+use crate::world::{RealWorld, detection, hermetic};
 
 /// What an experiment is for, in the names of its directories.
 const PURPOSE: &str = "vet";
@@ -59,7 +62,7 @@ impl<'a> Place<'a> {
             }
         };
         let changed = match &step.plant {
-            Plant::Nothing | Plant::Sentinels { .. } => Changed::default(),
+            Plant::Nothing | Plant::Sentinels { .. } | Plant::Order(_) => Changed::default(),
             Plant::Expectations => self.changed(request, &candidate, None)?,
             Plant::Opposites { of } => self.changed(request, &candidate, Some(of))?,
         };
@@ -71,8 +74,14 @@ impl<'a> Place<'a> {
         let opened_ms = self.state.facts.opened.at.wall_ms;
         ignored::bring_along(&self.world.workdir, &copy, &candidate, opened_ms).map_err(|error| error.to_string())?;
         changed.write(&copy).map_err(|error| error.to_string())?;
-        let planted = match step.plant {
+        let mut change = Perturbation::default();
+        let mut planted = match step.plant {
             Plant::Nothing | Plant::Expectations | Plant::Opposites { .. } => Vec::new(),
+            Plant::Order(order) => {
+                let (under, name) = self.order(request, order, &copy)?;
+                change = under;
+                name.into_iter().collect()
+            }
             Plant::Sentinels { runner } => {
                 let start = tree.manifest(TreeId(request.start.0)).map_err(failed)?;
                 let in_both = |path: &str| {
@@ -97,13 +106,20 @@ impl<'a> Place<'a> {
         let policy = self.state.facts.policy();
         let own = Scratch::environment(&self.with.env, &self.scratch.home(), &self.scratch.tmp());
         let env = hermetic::settled(policy, self.state.facts.opened.at, &own);
+        let scratch = |error: ScratchError| error.to_string();
+        self.scratch.renew_variation().map_err(scratch)?;
+        self.scratch.write_support(|dir| change.support(dir)).map_err(scratch)?;
+        let support = self.scratch.support();
         let with = Surroundings {
-            env: moved(env, &self.world.workdir, &copy),
+            env: change.environment(moved(env, &self.world.workdir, &copy), &support),
             ..self.with.clone()
         };
         let shelf = self.scratch.shelf();
         let checked = check_until(&copy, &shelf, self.state, &with, &self.world.stop, time_left_ms);
         let checked = checked.map_err(|error| format!("the check could not be run in a copy: {error}"))?;
+        if change.missing_sign(&support).is_some() {
+            planted.clear();
+        }
         Ok(Some(Ran {
             step,
             run: checked.run,
@@ -139,6 +155,30 @@ impl<'a> Place<'a> {
         expected::change(&sources, members, max, of)
     }
 
+    /// What brings the copy's tests into that order, and by what name it is known; neither where the check takes none.
+    fn order(&self, request: &Request, order: Order, copy: &Path) -> Result<(Perturbation, Option<String>), String> {
+        let Experiment::Order(suite) = &request.experiment else {
+            return Err("an order was asked for and nobody said of which suite".to_owned());
+        };
+        let (name, wanted) = match order {
+            Order::Backwards => ("backwards".to_owned(), order::Order::Backwards),
+            Order::Shuffled(seed) => {
+                let seed = seed.map_or_else(drawn, Ok)?;
+                (seed.to_string(), order::Order::Shuffled(seed))
+            }
+            Order::Alone(number) => {
+                let member = suite.alone(number).unwrap_or_default();
+                (member.to_owned(), order::Order::Alone(member))
+            }
+        };
+        let check = &self.state.facts.policy().oracle.check;
+        let takes_plugins = collect::takes_plugins(&detection(copy, check));
+        Ok(match order::change(suite.runner.name, takes_plugins, wanted) {
+            Ok(change) => (change, Some(name)),
+            Err(_) => (Perturbation::default(), None),
+        })
+    }
+
     /// The files of one tree that nobody watches, under the watched files of another.
     fn on_surface_of(&self, product: &Manifest, watched: &Manifest) -> Manifest {
         let policy = &self.state.facts.policy().guards;
@@ -147,6 +187,12 @@ impl<'a> Place<'a> {
         let watched = watched.entries().iter().filter(|entry| is_watched(&entry.path));
         Manifest::new(product.chain(watched).cloned().collect())
     }
+}
+
+/// A seed that nobody has known before.
+fn drawn() -> Result<u32, String> {
+    let random = getrandom::u32().map_err(|error| format!("no seed could be drawn: {error}"))?;
+    Ok(1 + random % order::SEED_MAX)
 }
 
 /// The environment with every path into the workdir leading to the same place in the copy.

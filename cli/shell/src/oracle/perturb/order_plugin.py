@@ -1,4 +1,4 @@
-"""Runs the tests of one pytest session in another order: backwards, or shuffled by a seed.
+"""Runs the tests of one pytest session in another order: backwards, shuffled by a seed, or one of them alone.
 
 The generator is its own, so that whatever tests draw at random is what it would be without this. Every worker
 of xdist comes to the same order. Sessions started by the tests themselves keep theirs.
@@ -28,9 +28,15 @@ def pytest_configure(config):
 def pytest_collection_modifyitems(config, items):
     if config is not _session:
         return
-    with open(os.path.join(HERE, "order"), encoding="ascii") as file:
-        wanted = file.read().strip()
-    if wanted == "reverse":
+    with open(os.path.join(HERE, "order"), encoding="utf-8") as file:
+        wanted, _, member = file.read().partition("\n")
+    if wanted == "alone":
+        others = [item for item in items if item.nodeid != member]
+        items[:] = [item for item in items if item.nodeid == member]
+        config.hook.pytest_deselected(items=others)
+        if not items:
+            return
+    elif wanted == "reverse":
         items.reverse()
     else:
         random.Random(int(wanted)).shuffle(items)

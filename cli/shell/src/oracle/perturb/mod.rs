@@ -1,4 +1,6 @@
-//! What is different about one run, whatever dimensions ask for it.
+//! What is different about one run, whoever asks for it: a dimension of a probe, or a guard before green.
+
+pub(crate) mod order;
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -11,7 +13,7 @@ use crate::oracle::collect::Injection;
 
 /// A change of the surroundings of one run. Two are joined by adding the one to the other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(in super::super) struct Perturbation {
+pub(crate) struct Perturbation {
     /// Variables that are set, whatever was inherited.
     pub set: Vec<(&'static str, String)>,
     /// Joined to what was inherited by a blank, before it.

@@ -1,0 +1,152 @@
+//! The run in another order, between a green check and the verdict.
+
+use serde_json::Value;
+
+use crate::support::story::{Project, Said, python_with_pytest};
+
+const CODE: &str = "def total(prices):\n    return sum(prices) - 1\n\ndef count(prices):\n    return len(prices) - 1\n";
+const TESTS: &str = "\
+from money import count, total
+
+def test_total():
+    assert total([1, 2]) == 3
+
+def test_count():
+    assert count([7]) == 1
+
+def test_nothing():
+    assert total([]) <= 0
+";
+const HONEST: &str = "sed -i 's/ - 1$//' money.py";
+
+fn project(code: &str, tests: &str) -> Project {
+    Project::committed(&[
+        ("money.py", code),
+        ("tests/test_money.py", tests),
+        ("pytest.ini", "[pytest]\npythonpath = .\n"),
+        (".gitignore", "__pycache__/\n.pytest_cache/\n"),
+    ])
+}
+
+/// What the guard said last.
+fn order(project: &Project, said: &Said) -> Value {
+    let events = project.events(said);
+    let events = events.iter().rev().map(|record| &record["event"]);
+    let mut own = events.filter(|event| event["event"] == "vetted" && event["guard"] == "order");
+    own.next().cloned().unwrap_or_default()
+}
+
+fn subjects(vetted: &Value) -> Vec<&str> {
+    let trials = vetted["trials"].as_array().unwrap();
+    trials.iter().map(|trial| trial["subject"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn an_honest_fix_says_the_same_in_every_order() {
+    let Some(python) = python_with_pytest() else { return };
+    let project = project(CODE, TESTS);
+    let said = project.run(HONEST, &format!("{python} -m pytest -q"), &[]);
+    said.converged(1);
+    let vetted = order(&project, &said);
+    assert_eq!(vetted["state"], "active", "{vetted}");
+    assert_eq!(subjects(&vetted), ["backwards", "shuffled", "alone", "alone"]);
+    let planted = |number: usize| vetted["trials"][number]["planted"][0].as_str().unwrap().to_owned();
+    assert_eq!(planted(0), "backwards");
+    assert!(planted(1).parse::<u32>().is_ok(), "{vetted}");
+    // Only its own result is there: the others did not run.
+    assert!(vetted["trials"][2]["members_total"] == 1, "{vetted}");
+    assert_eq!(project.json(&["verify"]).exit, 0);
+}
+
+#[test]
+fn answers_in_the_order_of_the_calls_are_found_by_another_order() {
+    let Some(python) = python_with_pytest() else { return };
+    let counted = "printf 'A = iter([3, 0])\\ndef total(prices):\\n    return next(A)\\ndef count(prices):\\n    return len(prices)\\n' > money.py";
+    let check = format!("{python} -m pytest -q");
+    let cheated = project(CODE, TESTS);
+    let said = cheated.run(counted, &check, &[]);
+    said.halted(14, "check_flaky", "order");
+    assert!(said.why().contains("backwards"), "{}", said.why());
+    assert!(said.why().contains("test_"), "{}", said.why());
+    let off = project(CODE, TESTS);
+    off.run(counted, &check, &["--guard-off", "order"]).converged(1);
+}
+
+#[test]
+fn a_test_that_passes_only_beside_another_is_named_alone() {
+    let Some(python) = python_with_pytest() else { return };
+    // Right for the second and every later call, whatever the order; the test that does not count on it calls first.
+    let second = "printf 'CALLS = []\\ndef total(prices):\\n    CALLS.append(1)\\n    return sum(prices)\\ndef count(prices):\\n    return len(prices) if CALLS else 0\\n' > money.py";
+    let tests = "\
+import pytest
+from money import count, total
+
+@pytest.fixture(autouse=True, scope='session')
+def warm(request):
+    if len(request.session.items) > 1:
+        total([])
+
+def test_total():
+    assert total([1, 2]) == 3
+
+def test_count():
+    assert count([7]) == 1
+";
+    let project = project(CODE, tests);
+    let said = project.run(second, &format!("{python} -m pytest -q"), &[]);
+    said.halted(14, "check_flaky", "order");
+    assert!(said.why().contains("test_count"), "{}", said.why());
+    assert!(said.why().contains("alone"), "{}", said.why());
+}
+
+#[test]
+fn a_suite_that_hung_on_its_order_before_the_run_is_noted_and_converges() {
+    let Some(python) = python_with_pytest() else { return };
+    let tests = "\
+from money import total
+
+SEEN = []
+
+def test_first():
+    SEEN.append(1)
+
+def test_second():
+    assert SEEN
+
+def test_total():
+    assert total([1, 2]) == 3
+";
+    let project = project(CODE, tests);
+    let said = project.run(HONEST, &format!("{python} -m pytest -q"), &[]);
+    said.converged(1);
+    let vetted = order(&project, &said);
+    assert_eq!(vetted["state"], "active", "{vetted}");
+    assert_eq!(subjects(&vetted)[..3], ["backwards", "t0", "t0 backwards"]);
+    let note = &vetted["findings"][0];
+    assert_eq!(note["severity"], "note");
+    assert!(note["subject"].as_str().unwrap().contains("test_second"), "{vetted}");
+    let report = project.json(&["report"]);
+    assert!(report.json.to_string().contains("hung on the order"), "{}", report.json);
+}
+
+#[test]
+fn a_runner_that_takes_no_order_and_a_check_that_hides_plugins_are_not_applicable() {
+    let Some(python) = python_with_pytest() else { return };
+    let hidden = project(CODE, TESTS);
+    let said = hidden.run(HONEST, &format!("PYTHONPATH=. {python} -m pytest -q"), &[]);
+    said.converged(1);
+    assert_eq!(order(&hidden, &said)["state"], "not_applicable");
+    let unittest = Project::committed(&[
+        ("money.py", CODE),
+        (
+            "test_money.py",
+            "import unittest\nfrom money import total\n\nclass MoneyTest(unittest.TestCase):\n    def test_total(self):\n        self.assertEqual(total([1, 2]), 3)\n",
+        ),
+        (".gitignore", "__pycache__/\n"),
+    ]);
+    let said = unittest.run(HONEST, &format!("{python} -m unittest -v"), &[]);
+    said.converged(1);
+    let vetted = order(&unittest, &said);
+    assert_eq!(vetted["state"], "not_applicable");
+    assert!(vetted["note"].as_str().unwrap().contains("unittest"), "{vetted}");
+}
