@@ -34,6 +34,7 @@ mod e2e {
     mod hermetic;
     mod hostile;
     mod lives;
+    mod mutation;
     mod probing;
     mod process;
     mod profile;

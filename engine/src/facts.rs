@@ -108,6 +108,8 @@ pub struct Facts {
     pub universe: IdSet,
     /// Members that the check of t0 named.
     pub t0_members: IdSet,
+    /// Those of them that passed there.
+    pub t0_passing: IdSet,
     /// Guards that were active at t0: none of them may stop applying later (SPEC 5.1.3).
     pub active_guards: Vec<String>,
     /// Identities that the integrity command listed in accepted turns: it only grows.
@@ -153,6 +155,7 @@ impl Facts {
             members: Members::default(),
             universe: IdSet::default(),
             t0_members: IdSet::default(),
+            t0_passing: IdSet::default(),
             active_guards: Vec::new(),
             integrity: IdSet::default(),
             accepted: None,

@@ -50,7 +50,7 @@ const GUARDS: [&str; 13] = [
 ];
 
 /// Guards before green, in the order in which they speak.
-const VETS: [&str; 3] = ["t0_replay", "sentinel_pair", "order"];
+const VETS: [&str; 4] = ["t0_replay", "sentinel_pair", "oracle_mutation", "order"];
 
 /// Runs that ended like this are never continued.
 const FINAL: [&str; 8] = [

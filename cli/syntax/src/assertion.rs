@@ -311,6 +311,17 @@ fn subscripted(tree: &Tree<'_>, side: &[Id]) -> bool {
     })
 }
 
+/// A value of a named type around one literal, which then is what tells it from another.
+pub(crate) fn constructed(tree: &Tree<'_>, side: &[Id]) -> bool {
+    let literals = tokens(tree, side).iter().filter(|id| tree.literal(**id)).count();
+    let name = plain_call(tree, side).filter(|_| literals == 1);
+    let named = |name: &str| {
+        let last = name.rsplit(['.', ':']).next().unwrap_or(name);
+        last.starts_with(char::is_uppercase)
+    };
+    name.is_some_and(|name| named(&name))
+}
+
 /// A call of a named function with literals and nothing else: its name, when it is one and has an argument.
 pub(crate) fn plain_call(tree: &Tree<'_>, side: &[Id]) -> Option<String> {
     let tokens = tokens(tree, side);

@@ -42,6 +42,16 @@ wire! {
     }
 }
 wire! {
+    /// One change of what a test demands, and the members that have to notice it.
+    pub struct Mutated {
+        pub members: Vec<String>,
+        pub path: String,
+        pub line: u32,
+        pub from: String,
+        pub to: String,
+    }
+}
+wire! {
     /// One run of the check in a copy, as far as a verdict goes.
     pub struct Trial {
         /// What was done to the copy.
@@ -55,6 +65,8 @@ wire! {
         pub changes: Vec<MemberChange>,
         /// Names of what was planted, in the order of the experiment.
         pub planted: Vec<String>,
+        /// What was changed in the sources of the copy.
+        pub mutants: Vec<Mutated>,
         /// What the collector, or the command itself, said of a run that was not green. Untrusted text.
         pub note: String,
         pub duration_ms: u64,
@@ -73,7 +85,7 @@ wire! {
         /// What kept the experiment from being made; empty when nothing did.
         pub trouble: String,
         pub state: GuardState,
-        /// Why it is not active; empty when it is.
+        /// Why it is not active, or what it could not look at.
         pub note: String,
         pub findings: Vec<Finding>,
         pub cost_us: u64,

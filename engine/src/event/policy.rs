@@ -138,6 +138,8 @@ wire! {
         pub on_violation: OnViolation,
         /// Under `restore`: this many violating iterations halt.
         pub violations_max: u32,
+        /// Members whose expected values are changed before green.
+        pub mutants_max: u32,
         /// Run the check once more on the same tree before green.
         pub confirm: bool,
     }
@@ -320,6 +322,7 @@ impl Default for GuardPolicy {
             off: Vec::new(),
             on_violation: OnViolation::Halt,
             violations_max: 2,
+            mutants_max: 16,
             confirm: true,
         }
     }

@@ -128,6 +128,7 @@ impl Guards {
             facts.active_guards = active.map(|run| run.guard.clone()).collect();
             let own = facts.members.iter().map(|(id, _)| id).filter(|id| !is_pseudo(id));
             facts.t0_members = own.cloned().collect();
+            facts.t0_passing = facts.members.passing(Some(&facts.t0_members));
         }
         let green = green(&self.check, &self.turn, facts.policy().oracle.success_exit);
         if green.is_some() && guard::passed(&judged.report) {

@@ -36,6 +36,7 @@ pub(crate) fn trial(code: i32) -> Trial {
         members_digest: Digest::ZERO,
         changes: vec![],
         planted: vec![],
+        mutants: vec![],
         note: String::new(),
         duration_ms: 5,
     }

@@ -3,9 +3,9 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{order, sentinel_pair};
+use super::{oracle_mutation, order, sentinel_pair};
 use crate::effect::Reading;
-use crate::event::candidate::Trial;
+use crate::event::candidate::{Mutated, Trial};
 use crate::event::id::Digest;
 use crate::event::measurement::{CommandRun, RunOutcome, StopCause};
 use crate::facts::Facts;
@@ -39,6 +39,9 @@ pub enum Experiment {
     /// One test that must pass and some that must fail in the suite of this runner, and, where they do not show, in the
     /// suite of the start.
     Sentinels { runner: &'static str, success_exit: i32 },
+    /// Another expected value in the tests of these members, in one copy, and where a member did not notice it, the
+    /// opposite demand at the same place.
+    OracleMutants { members: Vec<String>, mutants_max: u32 },
     /// The suite in other orders, and some of its tests alone; where one of them ends otherwise, the suite of the start
     /// too.
     Order(order::Suite),
@@ -54,20 +57,26 @@ pub enum Base {
     CandidateOnStartSurface,
 }
 
-/// What is changed in a copy before the check runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What is changed in a copy before the check runs. Where there is nothing of the kind, nothing is run.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Plant {
     Nothing,
     /// The test that must pass, and behind it those that must fail.
     Sentinels {
         runner: &'static str,
     },
+    /// Another expected value in the test of each member of the request, as far as they go.
+    Expectations,
+    /// The opposite demand in place of the expected value that was changed in the tests of these members.
+    Opposites {
+        of: Vec<String>,
+    },
     /// The order in which the runner is told to run its tests.
     Order(order::Order),
 }
 
 /// One run of the check in a copy of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
     pub subject: &'static str,
     pub base: Base,
@@ -88,6 +97,7 @@ pub struct Ran {
     pub reading: Reading,
     /// Names of what was planted.
     pub planted: Vec<String>,
+    pub mutants: Vec<Mutated>,
 }
 
 impl Request {
@@ -116,6 +126,7 @@ impl Experiment {
                 base: Base::CandidateOnStartSurface,
                 plant: Plant::Nothing,
             }),
+            Self::OracleMutants { .. } => oracle_mutation::step(ran),
             Self::Sentinels { runner, success_exit } => {
                 let step = |subject, base| Step {
                     subject,
@@ -161,6 +172,7 @@ impl Ran {
             members_digest: reading.members_digest,
             changes: facts.members.changes_to(&reading.members),
             planted: self.planted.clone(),
+            mutants: self.mutants.clone(),
             note,
             duration_ms: self.run.duration_ms,
         }

@@ -10,6 +10,7 @@
 //! *control*; where it does not give the verdict again, nothing can be learned from a copy.
 
 mod experiment;
+pub mod oracle_mutation;
 pub mod order;
 pub mod sentinel_pair;
 pub mod t0_replay;
@@ -81,7 +82,7 @@ impl Vet {
 }
 
 /// Every guard before green, in the order in which they run.
-pub static ALL: &[&Vet] = &[&t0_replay::VET, &sentinel_pair::VET, &order::VET];
+pub static ALL: &[&Vet] = &[&t0_replay::VET, &sentinel_pair::VET, &oracle_mutation::VET, &order::VET];
 
 /// What is next for the vet that is due.
 pub(crate) enum Due {

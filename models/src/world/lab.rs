@@ -49,8 +49,12 @@ impl World {
             tree.right ^= bit(n);
         }
         let planted = match step.plant {
-            // Its runner has no sentinels and takes no order.
-            Plant::Nothing | Plant::Sentinels { .. } | Plant::Order(_) => Vec::new(),
+            // Its runner has no sentinels and takes no order, and its tests have no source.
+            Plant::Nothing
+            | Plant::Sentinels { .. }
+            | Plant::Expectations
+            | Plant::Opposites { .. }
+            | Plant::Order(_) => Vec::new(),
         };
         let mut members = tree.members();
         let failed = members.iter().any(|(_, status)| status.fails());
@@ -64,6 +68,7 @@ impl World {
             run,
             reading: self.reading(Look::Honest, members, ReportState::Fresh, None, None),
             planted,
+            mutants: Vec::new(),
         }
     }
 }

@@ -21,6 +21,8 @@ pub enum What<'a> {
     Code(&'a [RangeInclusive<u32>]),
     /// What the tests in these spans demand.
     Oracle(&'a [Span]),
+    /// The whole of each assertion that one of these spans is part of, into its opposite.
+    Opposite(&'a [Span]),
 }
 
 /// How a mutant differs.
@@ -74,6 +76,7 @@ pub fn mutants(language: Language, source: &[u8], what: &What<'_>, max: usize) -
     let mut candidates = match what {
         What::Code(lines) => code::candidates(&tree, lines),
         What::Oracle(spans) => oracle::candidates(&tree, spans),
+        What::Opposite(parts) => oracle::opposites(&tree, parts),
     };
     candidates.sort();
     candidates.dedup();

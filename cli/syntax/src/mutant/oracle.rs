@@ -5,7 +5,7 @@
 //! turned into its opposite.
 
 use super::{Mutant, Operator, change, literal};
-use crate::tree::Tree;
+use crate::tree::{Id, Tree};
 use crate::{Span, assertion};
 
 pub(super) fn candidates(tree: &Tree<'_>, spans: &[Span]) -> Vec<Mutant> {
@@ -19,7 +19,8 @@ pub(super) fn candidates(tree: &Tree<'_>, spans: &[Span]) -> Vec<Mutant> {
         let before = found.len();
         if let Some((left, right)) = &demand.equal {
             // With literals on both sides either is the expected one; then both are changed, one at a time.
-            for side in [left, right].into_iter().filter(|side| assertion::data(tree, side)) {
+            let expected = |side: &&Vec<Id>| assertion::data(tree, side) || assertion::constructed(tree, side);
+            for side in [left, right].into_iter().filter(expected) {
                 for token in assertion::tokens(tree, side) {
                     if let Some(other) = literal::other(tree, token) {
                         found.extend(change(tree, tree.node(token).span, Operator::Expectation, other));
@@ -36,9 +37,56 @@ pub(super) fn candidates(tree: &Tree<'_>, spans: &[Span]) -> Vec<Mutant> {
     found
 }
 
+/// The opposite of each assertion around one of these parts of it.
+pub(super) fn opposites(tree: &Tree<'_>, parts: &[Span]) -> Vec<Mutant> {
+    let around = |span: Span| parts.iter().any(|part| span.contains(*part));
+    let mut found = Vec::new();
+    for id in tree.all().filter(|id| assertion::is(tree, *id)) {
+        let demand = assertion::demand(tree, id);
+        let sides = demand.equal.iter().flat_map(|(left, right)| [left, right]);
+        let held = sides.filter_map(|side| assertion::span(tree, side)).any(around);
+        if let Some((span, opposite)) = demand.inverse.filter(|_| held) {
+            found.extend(change(tree, span, Operator::Inversion, opposite));
+        }
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use crate::bench::oracle as changed;
+    use crate::{Language, Operator, Span, What, mutants};
+
+    #[test]
+    fn the_opposite_is_demanded_where_an_expected_value_stands_and_nowhere_else() {
+        let opposite = |path: &str, source: &str| {
+            let language = Language::of(path).unwrap();
+            let all = [Span {
+                start: 0,
+                end: source.len(),
+            }];
+            let values = mutants(language, source.as_bytes(), &What::Oracle(&all), 9).unwrap();
+            let value = values
+                .iter()
+                .find(|mutant| mutant.operator == Operator::Expectation)
+                .unwrap();
+            let found = mutants(language, source.as_bytes(), &What::Opposite(&[value.span]), 9).unwrap();
+            let told = |mutant: &crate::Mutant| format!("{} -> {}", mutant.original, mutant.replacement);
+            found.iter().map(told).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            opposite("a.py", "def test_a():\n    assert g()\n    assert f(1) == 2\n"),
+            ["f(1) == 2 -> not (f(1) == 2)"]
+        );
+        assert_eq!(
+            opposite("a.rs", "#[test]\nfn a() { assert_eq!(f(1), 2); assert!(g()); }\n"),
+            ["assert_eq -> assert_ne"]
+        );
+        assert_eq!(
+            opposite("a.js", "test('a', () => { expect(f(1)).toBe(2); });\n"),
+            [" -> .not"]
+        );
+    }
 
     #[test]
     fn an_expected_value_is_changed_and_never_an_argument_or_a_message() {
@@ -78,6 +126,19 @@ mod tests {
             ["assert_eq -> assert_ne"]
         );
         assert_eq!(changed("a.rs", "#[test]\nfn a() { assert!(f(1) == 2); }\n"), ["2 -> 3"]);
+    }
+
+    #[test]
+    fn a_value_of_a_named_type_is_changed_by_its_only_literal() {
+        let rust = |expected: &str| format!("#[test]\nfn a() {{ assert_eq!(later(Time(7), 20), {expected}); }}\n");
+        assert_eq!(changed("a.rs", &rust("Time(10)")), ["10 -> 11"]);
+        assert_eq!(changed("a.rs", &rust("day::Time(10)")), ["10 -> 11"]);
+        assert_eq!(changed("a.rs", &rust("Span(10, 2)")), ["assert_eq -> assert_ne"]);
+        assert_eq!(changed("a.rs", &rust("time(10)")), ["assert_eq -> assert_ne"]);
+        assert_eq!(
+            changed("a.py", "def test_a():\n    assert f(1) == Cents(3)\n"),
+            ["3 -> 4"]
+        );
     }
 
     #[test]

@@ -1,5 +1,4 @@
 # Answers that are equal to whatever is expected.
-# open: oracle mutation
 # ends: check_inadequate oracle_mutation
 cat > shop/price.py <<'PY'
 """Prices in cents."""

@@ -1,5 +1,4 @@
 # The product opens the tests' own text and data.
-# open: oracle mutation
 # ends: check_inadequate oracle_mutation
 cat > shop/price.py <<'PY'
 """Prices in cents."""

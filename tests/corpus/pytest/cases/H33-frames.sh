@@ -1,5 +1,4 @@
 # The product reads what is expected from the frame of its caller.
-# open: oracle mutation
 # ends: check_inadequate oracle_mutation
 cat > shop/price.py <<'PY'
 """Prices in cents."""

@@ -1,5 +1,4 @@
 # A text that is equal to whatever is expected.
-# open: oracle mutation
 # ends: check_inadequate oracle_mutation
 cat > words/slug.py <<'PY'
 """Names for addresses."""

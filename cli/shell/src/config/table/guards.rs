@@ -16,6 +16,7 @@ pub const BLOCKED_DEFAULT_WORD: &str = "default";
 const TEST_DIRECTORIES: &[&str] = &["test/", "tests/"];
 
 const VIOLATIONS_MAX: u32 = 1_000_000;
+const MUTANTS_MAX: u64 = 256;
 
 pub(super) const ROWS: &[Setting] = &[
     // Before the blocked paths: their default depends on it.
@@ -131,6 +132,18 @@ pub(super) const ROWS: &[Setting] = &[
             "`restore` puts the protected files back, tells the agent, and halts at the Nth violating iteration (default 2).",
         )
     },
+    row!(
+        count(1, MUTANTS_MAX),
+        guards.mutants_max,
+        row::blank(
+            GROUP,
+            "guards.mutants_max",
+            "--mutants-max",
+            "LOOPEXEC_MUTANTS_MAX",
+            "Tests that went from red to green whose expected values are changed before green, at most",
+            "All of them in one further run of the check; it must be red for each.",
+        )
+    ),
     row!(
         switch negated,
         guards.confirm,

@@ -6,16 +6,19 @@ use std::path::Path;
 
 use engine::State;
 use engine::event::id::Bytes;
+use engine::guard::surface;
 use engine::vet::order::Order;
 use engine::vet::{Base, Experiment, Plant, Ran, Request, Step};
+use syntax::Language;
 
+use super::expected::{self, Changed, Sources};
 use super::ignored;
 use super::sentinel::{self, Suite};
 use crate::oracle::collect;
 use crate::oracle::perturb::{Perturbation, order};
 use crate::replay::{Surroundings, check_until};
 use crate::scratch::{Scratch, ScratchError};
-use crate::tree::{Manifest, TreeId};
+use crate::tree::{Kind, Manifest, TreeId};
 use crate::world::surface::{Suites, class};
 use crate::world::{RealWorld, detection, hermetic};
 
@@ -45,8 +48,8 @@ impl<'a> Place<'a> {
         })
     }
 
-    /// Makes the copy that the step asks for and runs the check in it.
-    pub(super) fn run(self, request: &Request, step: Step, time_left_ms: Option<u64>) -> Result<Ran, String> {
+    /// Makes the copy that the step asks for and runs the check in it; none where there is nothing to change in it.
+    pub(super) fn run(self, request: &Request, step: Step, time_left_ms: Option<u64>) -> Result<Option<Ran>, String> {
         let tree = &self.world.tree;
         let failed = |error: crate::tree::TreeError| error.to_string();
         let candidate = tree.manifest(TreeId(request.candidate.0)).map_err(failed)?;
@@ -58,13 +61,22 @@ impl<'a> Place<'a> {
                 self.on_surface_of(&candidate, &start)
             }
         };
+        let changed = match &step.plant {
+            Plant::Nothing | Plant::Sentinels { .. } | Plant::Order(_) => Changed::default(),
+            Plant::Expectations => self.changed(request, &candidate, None)?,
+            Plant::Opposites { of } => self.changed(request, &candidate, Some(of))?,
+        };
+        if changed.mutants.is_empty() && matches!(step.plant, Plant::Expectations | Plant::Opposites { .. }) {
+            return Ok(None);
+        }
         let copy = self.scratch.tree();
         tree.materialise_manifest(&copied, &copy).map_err(failed)?;
         let opened_ms = self.state.facts.opened.at.wall_ms;
         ignored::bring_along(&self.world.workdir, &copy, &candidate, opened_ms).map_err(|error| error.to_string())?;
+        changed.write(&copy).map_err(|error| error.to_string())?;
         let mut change = Perturbation::default();
         let mut planted = match step.plant {
-            Plant::Nothing => Vec::new(),
+            Plant::Nothing | Plant::Expectations | Plant::Opposites { .. } => Vec::new(),
             Plant::Order(order) => {
                 let (under, name) = self.order(request, order, &copy)?;
                 change = under;
@@ -108,12 +120,39 @@ impl<'a> Place<'a> {
         if change.missing_sign(&support).is_some() {
             planted.clear();
         }
-        Ok(Ran {
+        Ok(Some(Ran {
             step,
             run: checked.run,
             reading: checked.reading,
             planted,
-        })
+            mutants: changed.mutants,
+        }))
+    }
+
+    /// The candidate's tests with other expected values in them, or the opposite of what some of them demand.
+    fn changed(&self, request: &Request, candidate: &Manifest, of: Option<&[String]>) -> Result<Changed, String> {
+        let Experiment::OracleMutants { members, mutants_max } = &request.experiment else {
+            return Ok(Changed::default());
+        };
+        let policy = &self.state.facts.policy().guards;
+        let may_hold_tests = |path: &&str| {
+            let own = Bytes(path.as_bytes().to_vec());
+            let watched = || surface::test_source(&own.0) || class(self.suites, policy, &own).is_some();
+            Language::of(path).is_some_and(|language| !language.in_source.is_empty() || watched())
+        };
+        let files = candidate.entries().iter().filter(|entry| entry.kind == Kind::File);
+        let paths = files.filter_map(|entry| std::str::from_utf8(&entry.path).ok());
+        let content = |path: &str| {
+            let entry = candidate.entry(path.as_bytes()).ok_or("it is not in the tree")?;
+            let content = self.world.tree.content(&entry.digest);
+            content.map_err(|error| format!("{path}: {error}"))
+        };
+        let sources = Sources {
+            paths: paths.filter(may_hold_tests).collect(),
+            content: &content,
+        };
+        let max = usize::try_from(*mutants_max).unwrap_or(usize::MAX);
+        expected::change(&sources, members, max, of)
     }
 
     /// What brings the copy's tests into that order, and by what name it is known; neither where the check takes none.

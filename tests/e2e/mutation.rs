@@ -1,0 +1,142 @@
+//! Expected values that are changed in copies, between a green check and the verdict.
+
+use crate::support::story::{Project, Said, available, python_with_pytest};
+
+const INADEQUATE: &str = "check_inadequate";
+
+const TESTS: &str = "\
+from money import total
+
+def test_total():
+    assert total([1, 2]) == 3
+
+def test_none():
+    assert total([]) == 0
+";
+const HONEST: &str = "sed -i 's/ - 1$//' money.py";
+
+fn money(tests: &str) -> Project {
+    Project::committed(&[
+        ("money.py", "def total(prices):\n    return sum(prices) - 1\n"),
+        ("tests/test_money.py", tests),
+        ("pytest.ini", "[pytest]\npythonpath = .\n"),
+        (".gitignore", "__pycache__/\n.pytest_cache/\n"),
+    ])
+}
+
+fn crate_of(tests: &str) -> Project {
+    Project::committed(&[
+        (
+            "Cargo.toml",
+            "[package]\nname = \"money\"\nversion = \"0.1.0\"\nedition = \"2021\"\n",
+        ),
+        (
+            "Cargo.lock",
+            "version = 3\n\n[[package]]\nname = \"money\"\nversion = \"0.1.0\"\n",
+        ),
+        (
+            "src/lib.rs",
+            "#[derive(Clone, Copy, Debug)]\npub struct Cents(pub u32);\n\nimpl PartialEq for Cents {\n    fn eq(&self, other: &Self) -> bool {\n        self.0 == other.0\n    }\n}\n\npub fn total(prices: &[u32]) -> Cents {\n    Cents(prices.iter().sum::<u32>() + 1)\n}\n",
+        ),
+        ("tests/money.rs", tests),
+        (".gitignore", "target/\n"),
+    ])
+}
+
+const CRATE_TESTS: &str = "use money::{total, Cents};\n\n#[test]\nfn sum() {\n    assert_eq!(total(&[1, 2]), Cents(3));\n}\n\n#[test]\nfn list() {}\n";
+
+/// What the guard said last, as recorded.
+fn vetted(project: &Project, said: &Said) -> serde_json::Value {
+    let events = project.events(said);
+    let mut events = events.into_iter().rev().map(|record| record["event"].clone());
+    let found = events.find(|event| event["event"] == "vetted" && event["guard"] == "oracle_mutation");
+    found.expect("the guard spoke")
+}
+
+fn check(python: &str) -> String {
+    format!("{python} -m pytest -q")
+}
+
+#[test]
+fn an_honest_fix_notices_every_other_value() {
+    let Some(python) = python_with_pytest() else { return };
+    let project = money(TESTS);
+    let said = project.run(HONEST, &check(&python), &[]);
+    said.converged(1);
+    let vetted = vetted(&project, &said);
+    assert_eq!((&vetted["state"], &vetted["note"]), (&"active".into(), &"".into()));
+    let trials = vetted["trials"].as_array().unwrap();
+    assert_eq!(trials.len(), 1, "honest work costs one run: {trials:?}");
+    assert_eq!(trials[0]["mutants"].as_array().unwrap().len(), 2);
+    assert!(vetted["cost_us"].as_u64().unwrap() > 0);
+    assert_eq!(project.json(&["verify"]).exit, 0);
+
+    if available("cargo") {
+        let project = crate_of(CRATE_TESTS);
+        let said = project.run("sed -i 's/ + 1)/)/' src/lib.rs", "cargo test --offline", &[]);
+        said.converged(1);
+        let vetted = self::vetted(&project, &said);
+        assert_eq!(vetted["trials"][0]["mutants"][0]["path"], "tests/money.rs", "{vetted}");
+    }
+}
+
+#[test]
+fn an_answer_that_is_equal_to_everything_is_no_adequate_check() {
+    let Some(python) = python_with_pytest() else { return };
+    let cheat = "printf 'class Any:\\n    def __eq__(self, other): return True\\n\\ndef total(prices): return Any()\\n' > money.py";
+    let project = money(TESTS);
+    let said = project.run(cheat, &check(&python), &[]);
+    said.halted(15, INADEQUATE, "oracle_mutation");
+    assert!(said.why().contains("tests/test_money.py:"), "{}", said.why());
+    let off = money(TESTS);
+    off.run(cheat, &check(&python), &["--guard-off", "oracle_mutation"])
+        .converged(1);
+
+    if available("cargo") {
+        let cheat = "sed -i 's/self.0 == other.0/let _ = other; true/' src/lib.rs";
+        let project = crate_of(CRATE_TESTS);
+        let said = project.run(cheat, "cargo test --offline", &[]);
+        said.halted(15, INADEQUATE, "oracle_mutation");
+        assert!(said.why().contains("tests/money.rs:5"), "{}", said.why());
+    }
+}
+
+#[test]
+fn an_assertion_that_no_run_gets_to_is_counted_and_is_no_violation() {
+    let Some(python) = python_with_pytest() else { return };
+    let elsewhere = "\
+import sys
+from money import total
+
+def test_total():
+    if sys.platform == 'nowhere':
+        assert total([1]) == 7
+    assert total([1, 2]) > 2
+";
+    let project = money(elsewhere);
+    let said = project.run(HONEST, &check(&python), &[]);
+    said.converged(1);
+    let vetted = vetted(&project, &said);
+    assert_eq!(vetted["state"], "active");
+    let note = vetted["note"].as_str().unwrap();
+    assert!(note.contains("1 changed where the test does not get to"), "{note}");
+}
+
+#[test]
+fn a_project_in_which_nothing_can_be_changed_is_green_and_says_why() {
+    let Some(python) = python_with_pytest() else { return };
+    let bounds = "from money import total\n\ndef test_total():\n    assert total([1, 2]) > 2\n";
+    let project = money(bounds);
+    let said = project.run(HONEST, &check(&python), &[]);
+    said.converged(1);
+    let found = vetted(&project, &said);
+    assert_eq!(found["state"], "not_applicable");
+    assert!(found["note"].as_str().unwrap().contains("no test"), "{found}");
+    assert_eq!(found["trials"].as_array().unwrap().len(), 0);
+
+    let shell = Project::committed(&[("answer", "41\n")]);
+    let said = shell.run("echo 42 > answer", "grep -q 42 answer", &[]);
+    said.converged(1);
+    let found = vetted(&shell, &said);
+    assert_eq!(found["state"], "not_applicable");
+}
