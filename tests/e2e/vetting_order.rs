@@ -150,3 +150,30 @@ fn a_runner_that_takes_no_order_and_a_check_that_hides_plugins_are_not_applicabl
     assert_eq!(vetted["state"], "not_applicable");
     assert!(vetted["note"].as_str().unwrap().contains("unittest"), "{vetted}");
 }
+
+#[test]
+fn a_hurried_run_leaves_out_the_costly_experiments_and_says_so() {
+    let Some(python) = python_with_pytest() else { return };
+    let project = project(CODE, TESTS);
+    let said = project.run(HONEST, &format!("{python} -m pytest -q"), &["--fast"]);
+    said.converged(1);
+    let events = project.events(&said);
+    let vetted = events
+        .iter()
+        .map(|record| &record["event"])
+        .filter(|event| event["event"] == "vetted");
+    let states: Vec<_> = vetted
+        .map(|event| (event["guard"].as_str().unwrap(), event["state"].as_str().unwrap()))
+        .collect();
+    let expected = [
+        ("t0_replay", "active"),
+        ("sentinel_pair", "active"),
+        ("oracle_mutation", "off"),
+        ("order", "off"),
+    ];
+    assert_eq!(states, expected);
+    let off = said.json["guards"]["off"].as_array().cloned().unwrap_or_default();
+    for name in ["oracle_mutation", "order"] {
+        assert!(off.iter().any(|known| known == name), "{}", said.all());
+    }
+}

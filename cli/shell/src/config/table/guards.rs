@@ -1,6 +1,7 @@
 //! `[guards]`: which guards run, what they watch, and what a violation does.
 
 use engine::event::policy::{BLOCKED_DEFAULT, GuardPolicy, OnViolation, Policy, Surface};
+use engine::vet::left_out_when_fast;
 
 use super::super::error::Fault;
 use super::super::setting::{Kind, Off, Setting};
@@ -116,6 +117,32 @@ pub(super) const ROWS: &[Setting] = &[
             "",
         )
     ),
+    // Behind the guards that are off: it adds to them.
+    Setting {
+        kind: Kind::Bool,
+        set: |policy, value| {
+            if value.boolean()? {
+                let off = &mut policy.guards.off;
+                let more: Vec<_> = left_out_when_fast()
+                    .filter(|name| !off.iter().any(|known| known == name))
+                    .collect();
+                off.extend(more.into_iter().map(str::to_owned));
+            }
+            Ok(())
+        },
+        show: |policy| {
+            let off = |name: &str| policy.guards.off.iter().any(|known| known == name);
+            left_out_when_fast().all(off).to_string()
+        },
+        ..row::blank(
+            GROUP,
+            "guards.fast",
+            "--fast",
+            "LOOPEXEC_FAST",
+            "Before green only the replay of the start, the sentinel pair and the confirmation",
+            "Switches the other guards before green off, and the receipt says so.",
+        )
+    },
     Setting {
         kind: Kind::Form("halt|restore[:N]"),
         set: set_on_violation,
