@@ -71,6 +71,12 @@ impl Effect {
         matches!(self, Self::Execute { .. } | Self::Check { .. } | Self::Restore { .. })
     }
 
+    /// It runs a command: what came before is on disk when it begins, and afterwards somebody may have touched what is
+    /// the governor's (SPEC 11.4.1).
+    pub const fn runs_a_command(&self) -> bool {
+        self.noticeable() || matches!(self, Self::Vet(_))
+    }
+
     /// The iteration it belongs to.
     pub const fn iteration(&self) -> u32 {
         match self {

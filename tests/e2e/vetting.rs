@@ -253,3 +253,23 @@ fn a_check_that_selects_tests_by_name_takes_no_sentinel_and_is_no_violation() {
     assert_eq!(state, "not_applicable");
     assert!(note.contains("at the start as little as now"), "{note}");
 }
+
+#[test]
+fn what_a_turn_came_to_is_durable_before_it_is_tried_in_a_copy() {
+    let project = Project::committed(&[("fixed", "no\n")]);
+    // The command does not name the workdir: one that does cannot be tried in a copy.
+    let (place, seen) = (project.outside("place"), project.outside("seen"));
+    std::fs::write(&place, project.dir().as_os_str().as_encoded_bytes()).unwrap();
+    let check = format!(
+        "home=$(cat {place}); test \"$PWD\" = \"$home\" || cat \"$home\"/.loopexec/runs/*/receipt.jsonl > {seen}; grep -q yes fixed",
+        place = place.display(),
+        seen = seen.display(),
+    );
+    let said = project.run("echo yes > fixed", &check, &[]);
+    said.converged(1);
+    let receipt = std::fs::read_to_string(seen).expect("no copy was tried");
+    let judged = receipt
+        .lines()
+        .filter(|line| line.contains("\"event\":\"guards_judged\""));
+    assert_eq!(judged.count(), 2, "the baseline's and the turn's: {receipt}");
+}

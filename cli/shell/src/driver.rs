@@ -73,7 +73,7 @@ pub fn drive<W: World, R: Record>(mut state: State, world: &mut W, record: &mut 
                 if let Some(began) = state.began(&effect, world.stamp()) {
                     state = commit(state, &began, record)?;
                 }
-                if effect.noticeable() {
+                if effect.runs_a_command() {
                     record.sync(&state).map_err(Broken::Record)?;
                 }
                 record.announce(&effect);

@@ -163,7 +163,7 @@ impl Record for Ledger<'_> {
     }
 
     fn announce(&mut self, effect: &Effect) {
-        self.suspect = effect.noticeable();
+        self.suspect = effect.runs_a_command();
         self.watch.effect(effect);
     }
 }
