@@ -319,7 +319,7 @@ pub(crate) fn constructed(tree: &Tree<'_>, side: &[Id]) -> bool {
         let last = name.rsplit(['.', ':']).next().unwrap_or(name);
         last.starts_with(char::is_uppercase)
     };
-    name.is_some_and(|name| named(&name))
+    tree.grammar.types_by_name && name.is_some_and(|name| named(&name))
 }
 
 /// A call of a named function with literals and nothing else: its name, when it is one and has an argument.

@@ -51,6 +51,8 @@ pub(crate) struct Grammar {
     pub(crate) own: &'static [&'static str],
     /// A later definition of the same name in the same block replaces the earlier one.
     pub(crate) shadows: bool,
+    /// A name with a capital is that of a type; elsewhere it may be any name that others may use.
+    pub(crate) types_by_name: bool,
 
     /// Statements that assert without a call.
     pub(crate) asserting: &'static [&'static str],

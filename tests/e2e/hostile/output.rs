@@ -157,7 +157,10 @@ fn a_collector_reads_what_was_printed_and_the_record_holds_none_of_its_secrets()
             "tap",
         ];
         let named = ["--secret", "SECRET_0", "--secret", "SECRET_1", "--secret", "SECRET_2"];
-        let answer = project.loopexec(&[&args[..], &named].concat());
+        let passed = ["SECRET_0", "SECRET_1", "SECRET_2"]
+            .map(|name| ["--check-env", name])
+            .concat();
+        let answer = project.loopexec(&[&args[..], &named, &passed].concat());
         assert_eq!(answer.exit, Some(12), "{more} {answer:?}");
         let check = &project.events_named("check_ended")[0];
         let mut members: Vec<(&str, &str)> = check["measurement"]["changes"]
@@ -192,7 +195,16 @@ fn commands_over_the_artefact_read_what_was_printed() {
     ];
     let reads =
         "test \"$(cat)\" = \"open $PIN\" && test \"$(cat $LOOPEXEC_CHECK_STDERR)\" = \"err $PIN\" && echo \"a-$PIN\"";
-    let named = ["--secret", "PIN", "--failures-cmd", reads, "--integrity-cmd", reads];
+    let named = [
+        "--secret",
+        "PIN",
+        "--check-env",
+        "PIN",
+        "--failures-cmd",
+        reads,
+        "--integrity-cmd",
+        reads,
+    ];
     let answer = project.loopexec(&[&args[..], &named].concat());
     assert_eq!(answer.exit, Some(12), "{answer:?}");
     let check = &project.events_named("check_ended")[0]["measurement"];

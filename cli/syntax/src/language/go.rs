@@ -66,6 +66,7 @@ pub(super) static GRAMMAR: Grammar = Grammar {
     }],
     own: &["s", "suite"],
     shadows: false,
+    types_by_name: false,
     asserting: &[],
     assertions: &[
         "s.Contains",

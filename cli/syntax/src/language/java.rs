@@ -72,6 +72,7 @@ pub(super) static GRAMMAR: Grammar = Grammar {
     }],
     own: &["this"],
     shadows: false,
+    types_by_name: true,
     asserting: &["assert_statement"],
     assertions: &[
         "assert*",

@@ -91,6 +91,7 @@ pub(super) const BASE: Grammar = Grammar {
     }],
     own: &["this"],
     shadows: false,
+    types_by_name: true,
     asserting: &[],
     assertions: &[
         "assert",

@@ -62,6 +62,7 @@ pub(super) static GRAMMAR: Grammar = Grammar {
     }],
     own: &["self", "cls"],
     shadows: true,
+    types_by_name: true,
     asserting: &["assert_statement"],
     assertions: &[
         "*.assert*",

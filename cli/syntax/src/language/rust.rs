@@ -75,6 +75,7 @@ pub(super) static GRAMMAR: Grammar = Grammar {
     ],
     own: &["self", "Self", "super"],
     shadows: false,
+    types_by_name: true,
     asserting: &[],
     assertions: &["assert*", "*.assert*", "debug_assert*", "prop_assert*", "panic!"],
     claims: CLAIMS,
