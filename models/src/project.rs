@@ -16,7 +16,7 @@ pub const ALL: u8 = (1 << TESTS) - 1;
 /// The bit of the watched file that a check may write.
 pub const SNAPSHOT: u8 = 8;
 /// The bits of edits that fool the suite.
-const FOOLING: u8 = 7;
+const FOOLING: u8 = 7 | 16;
 
 /// What the workdir holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -201,6 +201,7 @@ pub(crate) fn class_bit(class: SurfaceClass) -> u8 {
         SurfaceClass::Blocked => 1,
         SurfaceClass::Protected => 2,
         SurfaceClass::Determinant => 4,
+        SurfaceClass::Toolchain => 16,
     }
 }
 
@@ -214,6 +215,7 @@ fn path(class: SurfaceClass) -> Bytes {
         SurfaceClass::Blocked => "tests/a.sh".into(),
         SurfaceClass::Protected => "Makefile".into(),
         SurfaceClass::Determinant => "sitecustomize.py".into(),
+        SurfaceClass::Toolchain => "/usr/bin/pytest".into(),
     }
 }
 

@@ -33,7 +33,7 @@ impl fmt::Display for Refusal {
 impl std::error::Error for Refusal {}
 
 /// Guards that must be in a report before it can clear anything.
-const GUARDS: [&str; 13] = [
+const GUARDS: [&str; 14] = [
     "artefact_consistency",
     "assertion_count",
     "blocked_paths",
@@ -47,6 +47,7 @@ const GUARDS: [&str; 13] = [
     "refs_moved",
     "stable_tree",
     "state_interference",
+    "toolchain_identity",
 ];
 
 /// Guards before green, in the order in which they speak.

@@ -102,6 +102,7 @@ const BANS: &[Ban] = &[
             "cli/shell/src/world/ids.rs",
             "cli/shell/src/world/listed.rs",
             "cli/shell/src/world/surface.rs",
+            "cli/shell/src/world/toolchain.rs",
             "journal/src/proof.rs",
             "journal/src/receipt.rs",
         ],

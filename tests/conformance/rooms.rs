@@ -27,6 +27,7 @@ const ROOMS: &[(&str, &str, &[&str])] = &[
             "libtest_binaries",
             "nextest_text",
             "node_spec",
+            "peel",
             "pytest_record",
         ],
     ),

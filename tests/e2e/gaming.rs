@@ -7,6 +7,7 @@ mod honest;
 mod in_source;
 mod repository;
 mod staged;
+mod toolchain;
 
 use crate::support::story::{Project, Said, available, python_with_pytest};
 

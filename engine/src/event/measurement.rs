@@ -105,6 +105,8 @@ label! {
         Protected = "protected",
         /// A name that alters the runner by merely appearing.
         Determinant = "determinant",
+        /// A program that the check starts, or a file that starts with it; its path is absolute.
+        Toolchain = "toolchain",
     }
 }
 wire! {

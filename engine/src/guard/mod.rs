@@ -22,6 +22,7 @@ pub mod refs_moved;
 pub mod stable_tree;
 pub mod state_interference;
 pub mod surface;
+pub mod toolchain_identity;
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -178,6 +179,7 @@ pub static ALL: &[&Guard] = &[
     &refs_moved::GUARD,
     &stable_tree::GUARD,
     &state_interference::GUARD,
+    &toolchain_identity::GUARD,
 ];
 
 /// Runs every guard over one turn.
@@ -382,6 +384,7 @@ mod tests {
             ("blocked_paths", SurfaceClass::Blocked),
             ("protected_manifest", SurfaceClass::Protected),
             ("determinant_files", SurfaceClass::Determinant),
+            ("toolchain_identity", SurfaceClass::Toolchain),
         ] {
             let mut bench = Bench::honest();
             bench.after_exec.git.listed = GitState::Unavailable;

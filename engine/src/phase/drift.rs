@@ -14,6 +14,7 @@ pub(crate) fn drift(seen: &TreeSeen, policy: &GuardPolicy) -> Option<(HaltReason
         SurfaceClass::Blocked => &guard::blocked_paths::GUARD,
         SurfaceClass::Protected => &guard::protected_manifest::GUARD,
         SurfaceClass::Determinant => &guard::determinant_files::GUARD,
+        SurfaceClass::Toolchain => &guard::toolchain_identity::GUARD,
     };
     let objectionable = |change: &&SurfaceChange| {
         let off = policy.off.iter().any(|name| name == owner(change).name);

@@ -8,7 +8,7 @@ use engine::event::policy::Command;
 
 use super::shell_list::parts;
 use super::{Concern, Looked, Patient};
-use crate::oracle::collect::Detection;
+use crate::oracle::collect::{Detection, is_assignment};
 use crate::process::{Outcome, which};
 
 pub(super) static CONCERN: Concern = Concern {
@@ -71,11 +71,6 @@ fn programs(patient: &Patient, command: &Command) -> Vec<(Vec<u8>, bool)> {
         }
     }
     found
-}
-
-fn is_assignment(word: &str) -> bool {
-    let name = word.split_once('=').map_or("", |(name, _)| name);
-    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
 fn one(patient: &Patient, looked: &mut Looked, program: &OsStr, [absent, barred]: [Fault; 2], is_wrapped: bool) {

@@ -56,6 +56,7 @@ pub use signals::{Signal, Signals};
 pub use supervise::supervise;
 pub use supervisor::{Supervisor, SupervisorOptions};
 pub(crate) use syscall::landlock_abi;
+pub(crate) use which::path_of;
 pub use which::which;
 pub use wish::{Wisher, Wishes, wishes};
 

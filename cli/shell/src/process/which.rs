@@ -41,7 +41,7 @@ pub fn which(program: &OsStr, cwd: &Path, path: Option<&OsStr>) -> Result<PathBu
 }
 
 /// The `PATH` among these variables; of several the last, as the command will see it.
-pub(super) fn path_of(env: &[(OsString, OsString)]) -> Option<&OsStr> {
+pub(crate) fn path_of(env: &[(OsString, OsString)]) -> Option<&OsStr> {
     env.iter()
         .rev()
         .find(|(name, _)| name == "PATH")

@@ -92,7 +92,7 @@ fn read_ask(path: &Path) -> Option<Bytes> {
 }
 
 /// Names that a POSIX shell knows without a program.
-const BUILTINS: &[&str] = &[
+pub(super) const BUILTINS: &[&str] = &[
     ".", ":", "[", "alias", "bg", "break", "case", "cd", "command", "continue", "echo", "eval", "exec", "exit",
     "export", "false", "fg", "for", "getopts", "hash", "if", "jobs", "kill", "local", "printf", "pwd", "read",
     "readonly", "return", "set", "shift", "test", "times", "trap", "true", "type", "ulimit", "umask", "unalias",

@@ -16,6 +16,7 @@ mod own;
 mod removal;
 mod secrets;
 mod surface;
+mod toolchain;
 mod tree;
 mod venv;
 mod vet;
@@ -44,6 +45,7 @@ pub use execute::resolve_programs;
 use own::OwnFiles;
 pub use secrets::too_short;
 use surface::Surfaces;
+use toolchain::Toolchain;
 
 /// Signals that asked the run to stop, shared with the thread that waits for them.
 #[derive(Clone, Debug)]
@@ -77,6 +79,7 @@ pub struct RealWorld {
     pub(crate) oracle: Oracle,
     pub(crate) surfaces: Surfaces,
     pub(crate) assertions: Assertions,
+    pub(crate) toolchain: Toolchain,
     pub(crate) own: OwnFiles,
     /// The governor's own files that somebody else changed, until the effect under way reports them.
     pub(crate) interference: BTreeSet<String>,
@@ -103,6 +106,7 @@ impl RealWorld {
             oracle: Oracle::new(&workdir, &policy.oracle),
             surfaces: Surfaces::default(),
             assertions: Assertions::default(),
+            toolchain: Toolchain::default(),
             own: OwnFiles::new(&workdir, &run),
             interference: BTreeSet::new(),
             walked: false,

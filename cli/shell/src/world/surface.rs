@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::assertions::Counts;
 use super::listed::{Listed, Suspect};
+use super::toolchain::Programs;
 use crate::tree::{Entry, GitFacts, Kind, Unavailable};
 
 /// Changed watched paths that are named; the rest is counted.
@@ -40,6 +41,8 @@ pub(super) struct Base {
     branch: Option<String>,
     /// What the tests assert.
     pub(super) assertions: Counts,
+    /// What the check starts.
+    programs: Programs,
     /// Or why it could not be known.
     listed: Result<Listed, String>,
 }
@@ -121,6 +124,7 @@ impl Base {
         git: &Result<GitFacts, Unavailable>,
         listed: Result<Listed, String>,
         assertions: Counts,
+        programs: Programs,
     ) -> Self {
         let file = |entry: &Entry| {
             let watched = Watched {
@@ -137,6 +141,7 @@ impl Base {
             meta: BTreeMap::new(),
             branch: None,
             assertions,
+            programs,
             listed,
         };
         if let Ok(facts) = git {
@@ -149,6 +154,10 @@ impl Base {
             base.branch.clone_from(&facts.branch);
         }
         base
+    }
+
+    pub(super) fn programs(&self) -> &Programs {
+        &self.programs
     }
 
     pub(super) fn len(&self) -> usize {
@@ -202,6 +211,15 @@ impl Base {
                     pattern,
                 });
             }
+        }
+        for (path, kind) in self.programs.changes(&now.programs) {
+            changes.push(SurfaceChange {
+                path,
+                place: Place::Tree,
+                kind,
+                class: SurfaceClass::Toolchain,
+                pattern: "the check's programs".into(),
+            });
         }
         // The gravest class first, so that what is named is what halts.
         changes.sort_by(|a, b| (a.class, &a.path, a.place).cmp(&(b.class, &b.path, b.place)));
@@ -336,6 +354,7 @@ mod tests {
             &Err(Unavailable::NoRepository),
             Ok(Listed::default()),
             Counts::new(),
+            Programs::default(),
         )
     }
 

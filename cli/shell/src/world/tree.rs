@@ -13,6 +13,7 @@ use super::listed::Listed;
 use super::surface::Base;
 use super::venv;
 use crate::oracle::suite;
+use crate::process::path_of;
 use crate::tree::{self, GitFacts, TreeError, TreeId, Unavailable};
 
 /// Changed paths that are named; the rest is counted.
@@ -74,9 +75,18 @@ impl RealWorld {
             .is_ok_and(|repository| repository.index_lock().is_some());
         let blobs = self.run.blobs();
         let trouble = |error: std::io::Error| format!("{}: {error}", blobs.display());
-        let known = match base {
-            Some(digest) => Some(&self.surfaces.base(&blobs, digest).map_err(trouble)?.assertions),
-            None => None,
+        let (known, programs) = match base {
+            Some(digest) => {
+                let base = self.surfaces.base(&blobs, digest).map_err(trouble)?;
+                (
+                    Some(&base.assertions),
+                    self.toolchain.again(&self.workdir, base.programs()),
+                )
+            }
+            None => {
+                let check = &state.facts.policy().oracle.check;
+                (None, self.toolchain.start(&self.workdir, check, path_of(&self.env)))
+            }
         };
         let assertions = self
             .assertions
@@ -89,7 +99,7 @@ impl RealWorld {
             Counts::new()
         };
         let asserted = against(known.unwrap_or(&start), &assertions);
-        let now = Base::now(self.surfaces.suites(), &watched, &facts, listed, start);
+        let now = Base::now(self.surfaces.suites(), &watched, &facts, listed, start, programs);
         let files = now.len() as u64;
         let (surface, surface_more, surface_digest, git) = match base {
             None => {

@@ -30,6 +30,26 @@ pub(super) fn start_up_paths(workdir: &Path) -> Vec<Vec<u8>> {
     found
 }
 
+/// Files of an environment outside of the workdir that change how Python or pytest starts, those of pytest's own package
+/// among them.
+pub(super) fn start_up_files(environment: &Path) -> Vec<PathBuf> {
+    let named = |path: &PathBuf| path.file_name().is_some_and(|name| starts(name.as_bytes()));
+    let found = sites(environment)
+        .into_iter()
+        .flat_map(|site| below(&site).filter(named).collect::<Vec<_>>());
+    let (packages, mut files): (Vec<PathBuf>, Vec<PathBuf>) = found.partition(|path| path.is_dir());
+    for package in packages {
+        let sources = below(&package).filter(|path| path.extension().is_some_and(|kind| kind == "py"));
+        files.extend(sources);
+    }
+    files
+}
+
+/// Whether a file of that path starts with every program of its environment by merely being there.
+pub(super) fn starts_with(path: &[u8]) -> bool {
+    path.rsplit(|byte| *byte == b'/').next().is_some_and(starts)
+}
+
 fn starts(name: &[u8]) -> bool {
     name.ends_with(b".pth")
         || matches!(

@@ -4,7 +4,9 @@
 //! text is at hand are opened, and wrappers such as `env`, `timeout` or `uv run` are peeled off. It
 //! is a guess made before the run: it chooses a reader, it never judges anything.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::peel::{is_assignment, peel};
 
 /// What is known about a check before it runs. All texts may be cut at 64 KiB.
 #[derive(Debug, Clone, Default)]
@@ -51,6 +53,7 @@ pub enum Place {
 struct Walk {
     found: Vec<Invocation>,
     texts: Vec<Text>,
+    programs: BTreeSet<String>,
 }
 
 impl Invocation {
@@ -110,6 +113,11 @@ impl Detection {
         self.walk().texts
     }
 
+    /// Every program, those that only start or name another one among them, as written.
+    pub fn programs(&self) -> BTreeSet<String> {
+        self.walk().programs
+    }
+
     fn walk(&self) -> Walk {
         let mut out = Walk::default();
         self.expand(&self.command, &Place::Command, 0, &mut out);
@@ -138,7 +146,10 @@ impl Detection {
             if depth > DEPTH_LIMIT || out.found.len() >= INVOCATION_LIMIT || out.texts.len() >= INVOCATION_LIMIT {
                 return;
             }
+            out.programs
+                .extend(words.iter().find(|word| !is_assignment(word)).cloned());
             let (assignments, words) = peel(words);
+            out.programs.extend(words.first().cloned());
             let found = Invocation {
                 assignments,
                 words,
@@ -318,69 +329,6 @@ fn commands(text: &str) -> Vec<Vec<String>> {
     out.push(command);
     out.retain(|command| !command.is_empty());
     out
-}
-
-/// Takes assignments and wrapper programs off the front of a command.
-fn peel(words: Vec<String>) -> (Vec<String>, Vec<String>) {
-    let mut assignments = Vec::new();
-    let mut rest: &[String] = &words;
-    while let Some(first) = rest.first() {
-        let is_assignment = first
-            .split_once('=')
-            .is_some_and(|(name, _)| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'));
-        if is_assignment {
-            assignments.push(first.clone());
-            rest = &rest[1..];
-            continue;
-        }
-        let name = first.rsplit('/').next().unwrap_or(first);
-        let second = rest.get(1).map(String::as_str);
-        let skip = match (name, second) {
-            ("uv" | "poetry" | "pipenv" | "pdm" | "rye" | "pixi" | "hatch" | "conda", Some("run")) => {
-                2 + options(&rest[2..])
-            }
-            ("pnpm" | "npm" | "yarn" | "bun" | "bundle", Some("exec")) => 2,
-            ("coverage", Some("run")) => {
-                let module = rest.iter().position(|word| word == "-m");
-                let Some(at) = module else { break };
-                let mut python = vec!["python".to_string()];
-                python.extend_from_slice(&rest[at..]);
-                return (assignments, python);
-            }
-            ("timeout", _) => 1 + rest[1..].iter().take_while(|word| !is_program_like(word)).count(),
-            (
-                "env" | "time" | "nice" | "nohup" | "exec" | "command" | "npx" | "bunx" | "sudo" | "xvfb-run"
-                | "stdbuf" | "cross-env" | "dotenv" | "if" | "then" | "do" | "!" | "{",
-                _,
-            ) => 1 + options(&rest[1..]),
-            _ => break,
-        };
-        rest = rest.get(skip..).unwrap_or_default();
-    }
-    let mut rest = rest.to_vec();
-    if let Some(python) = rest
-        .first()
-        .filter(|word| word.rsplit('/').next().is_some_and(|name| name.starts_with("python")))
-        && let Some(at) = rest
-            .windows(3)
-            .position(|words| words[0] == "-m" && words[1] == "coverage" && words[2] == "run")
-        && let Some(module) = rest[at + 3..].iter().position(|word| word == "-m")
-    {
-        let mut inner = vec![python.clone()];
-        inner.extend_from_slice(&rest[at + 3 + module..]);
-        rest = inner;
-    }
-    (assignments, rest)
-}
-
-/// Whether a word of `timeout` is past its options, their values and the duration.
-fn is_program_like(word: &str) -> bool {
-    let is_signal = word.len() > 2 && word.chars().all(|c| c.is_ascii_uppercase());
-    !(word.starts_with('-') || word.starts_with(|c: char| c.is_ascii_digit()) || is_signal)
-}
-
-fn options(words: &[String]) -> usize {
-    words.iter().take_while(|word| word.starts_with('-')).count()
 }
 
 #[cfg(test)]

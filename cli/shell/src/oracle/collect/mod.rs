@@ -27,6 +27,7 @@ mod nextest;
 mod nextest_text;
 mod node;
 mod node_spec;
+mod peel;
 mod pytest;
 mod pytest_record;
 mod rspec;
@@ -39,6 +40,7 @@ pub use detect::{Detection, Invocation, Place, Text};
 pub use error::CollectError;
 pub use injection::{InjectRequest, Injection, ReportPlan};
 pub use jest::NODE_SHIM;
+pub(crate) use peel::is_assignment;
 pub use pytest::PLUGIN;
 pub(crate) use pytest::takes_plugins;
 
