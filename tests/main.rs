@@ -33,6 +33,7 @@ mod e2e {
     mod gaming;
     mod hermetic;
     mod hostile;
+    mod judging;
     mod lives;
     mod mutation;
     mod probing;

@@ -132,6 +132,29 @@ pub struct Reading {
     pub cost_us: u64,
 }
 
+impl Reading {
+    /// Of a command that is no check.
+    pub fn nothing() -> Self {
+        Self {
+            collector: String::new(),
+            note: String::new(),
+            report: ReportState::NotUsed,
+            announced: None,
+            concluded: None,
+            finished: true,
+            complete: true,
+            contradictions: Vec::new(),
+            retried: 0,
+            members: Vec::new(),
+            members_digest: Digest::ZERO,
+            messages_digest: Digest::ZERO,
+            output_digest: Digest::ZERO,
+            integrity: None,
+            cost_us: 0,
+        }
+    }
+}
+
 /// The integrity command's answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IntegrityReading {

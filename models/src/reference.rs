@@ -51,7 +51,7 @@ const GUARDS: [&str; 14] = [
 ];
 
 /// Guards before green, in the order in which they speak.
-const VETS: [&str; 4] = ["t0_replay", "sentinel_pair", "oracle_mutation", "order"];
+const VETS: [&str; 5] = ["t0_replay", "sentinel_pair", "oracle_mutation", "order", "judge"];
 
 /// Runs that ended like this are never continued.
 const FINAL: [&str; 8] = [

@@ -69,6 +69,8 @@ wire! {
         pub mutants: Vec<Mutated>,
         /// What the collector, or the command itself, said of a run that was not green. Untrusted text.
         pub note: String,
+        /// What the reviewer said, where it was asked in place of the check.
+        pub verdict: Option<JudgeVerdict>,
         pub duration_ms: u64,
     }
 }

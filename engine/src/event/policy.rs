@@ -142,6 +142,11 @@ wire! {
         pub mutants_max: u32,
         /// Run the check once more on the same tree before green.
         pub confirm: bool,
+        /// A reviewer that may object to what every other guard lets pass.
+        pub judge: Option<Command>,
+        pub judge_timeout_ms: u64,
+        /// Without its answer nothing is green.
+        pub judge_required: bool,
     }
 }
 wire! {
@@ -324,6 +329,9 @@ impl Default for GuardPolicy {
             violations_max: 2,
             mutants_max: 16,
             confirm: true,
+            judge: None,
+            judge_timeout_ms: 600_000,
+            judge_required: false,
         }
     }
 }

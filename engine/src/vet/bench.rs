@@ -38,6 +38,7 @@ pub(crate) fn trial(code: i32) -> Trial {
         planted: vec![],
         mutants: vec![],
         note: String::new(),
+        verdict: None,
         duration_ms: 5,
     }
 }

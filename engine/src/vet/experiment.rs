@@ -1,11 +1,12 @@
 //! What is asked of the world for one vet, step by step, and what it answers.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{oracle_mutation, order, sentinel_pair};
+use super::{judge, oracle_mutation, order, sentinel_pair};
 use crate::effect::Reading;
-use crate::event::candidate::{Mutated, Trial};
+use crate::event::candidate::{JudgeVerdict, Mutated, Trial};
 use crate::event::id::Digest;
 use crate::event::measurement::{CommandRun, RunOutcome, StopCause};
 use crate::facts::Facts;
@@ -45,6 +46,8 @@ pub enum Experiment {
     /// The suite in other orders, and some of its tests alone; where one of them ends otherwise, the suite of the start
     /// too.
     Order(order::Suite),
+    /// No run of the check: the contract's reviewer is asked, in a copy of the candidate.
+    Review(Box<judge::Packet>),
 }
 
 /// What a copy is made of.
@@ -73,6 +76,8 @@ pub enum Plant {
     },
     /// The order in which the runner is told to run its tests.
     Order(order::Order),
+    /// Nothing, and the reviewer runs instead of the check.
+    Review,
 }
 
 /// One run of the check in a copy of its own.
@@ -98,6 +103,16 @@ pub struct Ran {
     /// Names of what was planted.
     pub planted: Vec<String>,
     pub mutants: Vec<Mutated>,
+    /// What the reviewer answered; none of a check.
+    pub review: Option<Review>,
+}
+
+/// An answer of the reviewer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Review {
+    pub verdict: JudgeVerdict,
+    /// In the reviewer's words, or why there is no answer.
+    pub rationale: String,
 }
 
 impl Request {
@@ -119,6 +134,11 @@ impl Request {
 }
 
 impl Experiment {
+    /// Whether it runs the check, so that an unchanged copy has to give the verdict again first.
+    pub(super) fn copies_the_check(&self) -> bool {
+        !matches!(self, Self::Review(_))
+    }
+
     fn step(&self, ran: &[Ran]) -> Option<Step> {
         match self {
             Self::T0Surface { moved } => (*moved && ran.is_empty()).then_some(Step {
@@ -142,6 +162,7 @@ impl Experiment {
                 }
             }
             Self::Order(suite) => order::step(suite, ran),
+            Self::Review(_) => judge::step(ran),
         }
     }
 }
@@ -149,6 +170,9 @@ impl Experiment {
 impl Ran {
     /// The part that is recorded.
     pub(crate) fn trial(&self, facts: &Facts) -> Trial {
+        if let Some(review) = &self.review {
+            return self.reviewed(review);
+        }
         let mut reading = self.reading.clone();
         if !reading.complete {
             complete(facts, &mut reading);
@@ -174,6 +198,24 @@ impl Ran {
             planted: self.planted.clone(),
             mutants: self.mutants.clone(),
             note,
+            verdict: None,
+            duration_ms: self.run.duration_ms,
+        }
+    }
+
+    fn reviewed(&self, review: &Review) -> Trial {
+        Trial {
+            subject: self.step.subject.into(),
+            outcome: self.run.outcome,
+            code: self.run.code,
+            stop: self.run.stop,
+            members_total: 0,
+            members_digest: Digest::ZERO,
+            changes: Vec::new(),
+            planted: Vec::new(),
+            mutants: Vec::new(),
+            note: review.rationale.clone(),
+            verdict: Some(review.verdict),
             duration_ms: self.run.duration_ms,
         }
     }

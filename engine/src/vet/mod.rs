@@ -10,6 +10,7 @@
 //! *control*; where it does not give the verdict again, nothing can be learned from a copy.
 
 mod experiment;
+pub mod judge;
 pub mod oracle_mutation;
 pub mod order;
 pub mod sentinel_pair;
@@ -20,7 +21,7 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-pub use experiment::{Base, Experiment, Plant, Ran, Request, Step};
+pub use experiment::{Base, Experiment, Plant, Ran, Request, Review, Step};
 
 use crate::event::candidate::{Trial, Vetted};
 use crate::event::finding::{Finding, GuardState, Severity};
@@ -82,12 +83,18 @@ impl Vet {
 }
 
 /// Every guard before green, in the order in which they run.
-pub static ALL: &[&Vet] = &[&t0_replay::VET, &sentinel_pair::VET, &oracle_mutation::VET, &order::VET];
+pub static ALL: &[&Vet] = &[
+    &t0_replay::VET,
+    &sentinel_pair::VET,
+    &oracle_mutation::VET,
+    &order::VET,
+    &judge::VET,
+];
 
 /// The guards before green that a hurried contract leaves out (SPEC 5.6.10): what costs more than a run or two of the
 /// check and catches what no other guard does.
 pub fn left_out_when_fast() -> impl Iterator<Item = &'static str> {
-    let quick = [t0_replay::VET.name, sentinel_pair::VET.name];
+    let quick = [t0_replay::VET.name, sentinel_pair::VET.name, judge::VET.name];
     ALL.iter().map(|vet| vet.name).filter(move |name| !quick.contains(name))
 }
 
@@ -117,8 +124,8 @@ impl<'a> Case<'a> {
                 iteration: self.turn.iteration,
                 attempt,
                 guard: vet.name,
+                control: experiment.copies_the_check() && self.control().is_none(),
                 experiment,
-                control: self.control().is_none(),
                 verdict: CheckVerdict::of(self.check),
                 candidate: self.turn.tree,
                 start: self.facts.t0.unwrap_or(self.turn.tree),

@@ -70,7 +70,8 @@ impl Reader {
             return Ok(());
         }
         let active = text(event, "state") == "active";
-        if let Some(control) = trials.first().filter(|_| active && !self.turn.copied) {
+        let asked = text(event, "guard") == "judge";
+        if let Some(control) = trials.first().filter(|_| active && !asked && !self.turn.copied) {
             let ended = text(control, "stop") == "none" && text(control, "outcome") == "exited";
             must(
                 ended
@@ -83,7 +84,7 @@ impl Reader {
             !active || self.turn.copied || !trials.is_empty(),
             "a guard before green is active only with something that ran",
         )?;
-        self.turn.copied |= !trials.is_empty();
+        self.turn.copied |= !asked && !trials.is_empty();
         let findings = list(event, "findings").iter();
         let violations = findings.filter(|finding| text(finding, "severity") == "violation");
         let violated: Vec<String> = violations.map(|finding| text(finding, "reason").to_string()).collect();

@@ -54,7 +54,8 @@ impl World {
             | Plant::Sentinels { .. }
             | Plant::Expectations
             | Plant::Opposites { .. }
-            | Plant::Order(_) => Vec::new(),
+            | Plant::Order(_)
+            | Plant::Review => Vec::new(),
         };
         let mut members = tree.members();
         let failed = members.iter().any(|(_, status)| status.fails());
@@ -69,6 +70,7 @@ impl World {
             reading: self.reading(Look::Honest, members, ReportState::Fresh, None, None),
             planted,
             mutants: Vec::new(),
+            review: None,
         }
     }
 }

@@ -101,6 +101,7 @@ impl RealWorld {
         };
         let output = Output::Read(&facts.policy().capture);
         let (run, own) = self.command(Job {
+            place: None,
             argv: argv(command),
             env,
             input,

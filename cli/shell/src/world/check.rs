@@ -102,6 +102,7 @@ impl RealWorld {
             .as_ref()
             .map(|path| ReportFile::new(self.workdir.join(std::ffi::OsStr::from_bytes(&path.0))));
         let job = Job {
+            place: None,
             argv: [self.around.clone(), argv(&policy.oracle.check)].concat(),
             env,
             input: Input::Closed,

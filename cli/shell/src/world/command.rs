@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use engine::event::id::{Bytes, Digest};
 use engine::event::measurement::{self as fact, RunOutcome};
@@ -85,6 +85,8 @@ pub(super) enum Output<'c> {
 
 /// One command of a run.
 pub(super) struct Job<'c> {
+    /// Where it runs; in the workdir where there is none.
+    pub place: Option<PathBuf>,
     pub argv: Vec<OsString>,
     /// On top of what every command inherits.
     pub env: Vec<(OsString, OsString)>,
@@ -105,7 +107,7 @@ impl RealWorld {
         };
         let spec = CommandSpec {
             argv: job.argv,
-            cwd: self.workdir.clone(),
+            cwd: job.place.unwrap_or_else(|| self.workdir.clone()),
             env: job.env,
             input: job.input,
             capture: CaptureSpec {

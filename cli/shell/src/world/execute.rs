@@ -34,6 +34,7 @@ impl RealWorld {
         let ask = self.ask_file();
         let _ = fs::remove_file(&ask);
         let job = Job {
+            place: None,
             argv: argv(&policy.exec),
             env: self.told(state, iteration),
             input: Input::Closed,

@@ -3,6 +3,7 @@
 use engine::event::policy::{BLOCKED_DEFAULT, GuardPolicy, OnViolation, Policy, Surface};
 use engine::vet::left_out_when_fast;
 
+use super::super::duration;
 use super::super::error::Fault;
 use super::super::setting::{Kind, Off, Setting};
 use super::super::value::Value;
@@ -181,6 +182,43 @@ pub(super) const ROWS: &[Setting] = &[
             "LOOPEXEC_CONFIRM",
             "Run the check once more on the same tree before green",
             "The flag skips that run, and the receipt says so.",
+        )
+    ),
+    row!(
+        command?,
+        guards.judge,
+        row::blank(
+            GROUP,
+            "guards.judge",
+            "--judge",
+            "LOOPEXEC_JUDGE",
+            "Reviewer that may object before green",
+            "It gets the change and what was measured as JSON on standard input, in a copy of the candidate, and prints \
+             one JSON object: `{\"verdict\": \"pass\"|\"reject\"|\"hacking\", \"rationale\": \"...\"}`.",
+        )
+    ),
+    row!(
+        duration,
+        guards.judge_timeout_ms,
+        row::blank(
+            GROUP,
+            "guards.judge_timeout",
+            "--judge-timeout",
+            "LOOPEXEC_JUDGE_TIMEOUT",
+            "Time for the reviewer",
+            "A reviewer without an answer stops nothing unless it is required.",
+        )
+    ),
+    row!(
+        switch,
+        guards.judge_required,
+        row::blank(
+            GROUP,
+            "guards.judge_required",
+            "--judge-required",
+            "LOOPEXEC_JUDGE_REQUIRED",
+            "Nothing is green without an answer of the reviewer",
+            "",
         )
     ),
 ];

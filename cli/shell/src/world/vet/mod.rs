@@ -4,9 +4,10 @@
 mod expected;
 mod ignored;
 mod place;
+mod review;
 mod sentinel;
 
-use engine::vet::{Ran, Request};
+use engine::vet::{Plant, Ran, Request};
 use engine::{Observation, State};
 
 use super::RealWorld;
@@ -28,7 +29,12 @@ impl RealWorld {
                 let spent = clock::mono_ms().saturating_sub(started_ms);
                 left.saturating_sub(spent)
             });
-            match Place::new(self, state, &suites).and_then(|place| place.run(request, step, left)) {
+            let ran = if step.plant == Plant::Review {
+                self.review(state, request, step, left).map(Some)
+            } else {
+                Place::new(self, state, &suites).and_then(|place| place.run(request, step, left))
+            };
+            match ran {
                 Ok(Some(ran)) => trials.push(ran),
                 Ok(None) => break,
                 Err(why) => {

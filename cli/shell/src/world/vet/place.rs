@@ -62,7 +62,7 @@ impl<'a> Place<'a> {
             }
         };
         let changed = match &step.plant {
-            Plant::Nothing | Plant::Sentinels { .. } | Plant::Order(_) => Changed::default(),
+            Plant::Nothing | Plant::Sentinels { .. } | Plant::Order(_) | Plant::Review => Changed::default(),
             Plant::Expectations => self.changed(request, &candidate, None)?,
             Plant::Opposites { of } => self.changed(request, &candidate, Some(of))?,
         };
@@ -76,7 +76,7 @@ impl<'a> Place<'a> {
         changed.write(&copy).map_err(|error| error.to_string())?;
         let mut change = Perturbation::default();
         let mut planted = match step.plant {
-            Plant::Nothing | Plant::Expectations | Plant::Opposites { .. } => Vec::new(),
+            Plant::Nothing | Plant::Expectations | Plant::Opposites { .. } | Plant::Review => Vec::new(),
             Plant::Order(order) => {
                 let (under, name) = self.order(request, order, &copy)?;
                 change = under;
@@ -126,6 +126,7 @@ impl<'a> Place<'a> {
             reading: checked.reading,
             planted,
             mutants: changed.mutants,
+            review: None,
         }))
     }
 
