@@ -50,7 +50,7 @@ const GUARDS: [&str; 13] = [
 ];
 
 /// Guards before green, in the order in which they speak.
-const VETS: [&str; 4] = ["t0_replay", "sentinel_pair", "oracle_mutation", "order"];
+const VETS: [&str; 5] = ["t0_replay", "sentinel_pair", "oracle_mutation", "kill_set", "order"];
 
 /// Runs that ended like this are never continued.
 const FINAL: [&str; 8] = [
@@ -171,6 +171,9 @@ struct Turn {
     exit: Value,
     members_digest: String,
     clean: bool,
+    /// A guard left a change of the tests to the comparison of suites, and that one cleared it.
+    deferred: bool,
+    compared: bool,
     /// How many guards before green have spoken, and whether one ran the check in a copy.
     vets: usize,
     copied: bool,

@@ -118,6 +118,16 @@ impl Outcome {
         Self::active(findings)
     }
 
+    /// The tests changed as the contract lets them: whether they are worth as much as before is for `kill_set` to say
+    /// (SPEC 5.2.3).
+    pub(crate) fn left_to_kill_set(what: &str) -> Self {
+        Self {
+            state: GuardState::Deferred,
+            note: alloc::format!("left to {}: {what}", vet::kill_set::VET.name),
+            findings: Vec::new(),
+        }
+    }
+
     /// Does not apply here.
     pub fn not_applicable(why: &str) -> Self {
         Self {
@@ -262,6 +272,11 @@ pub fn unavailable(report: &GuardReport) -> Option<&GuardRun> {
     report.guards.iter().find(|run| run.state == GuardState::Unavailable)
 }
 
+/// The first guard that left what it saw to `kill_set`.
+pub fn deferred(report: &GuardReport) -> Option<&GuardRun> {
+    report.guards.iter().find(|run| run.state == GuardState::Deferred)
+}
+
 /// Proof that every guard of this iteration and tree, those before green included, ran and found nothing that stands
 /// against green.
 /// Only [`clear`] makes one.
@@ -269,6 +284,8 @@ pub fn unavailable(report: &GuardReport) -> Option<&GuardRun> {
 pub struct GuardsCleared {
     iteration: u32,
     tree: Digest,
+    /// Guards left something to `kill_set`, and it stood for it.
+    suites_compared: bool,
 }
 
 impl GuardsCleared {
@@ -279,9 +296,16 @@ impl GuardsCleared {
     pub fn tree(&self) -> Digest {
         self.tree
     }
+
+    /// The tests of now were compared with those of t0 and are worth as much: what is not collected any more was
+    /// accounted for.
+    pub fn suites_compared(&self) -> bool {
+        self.suites_compared
+    }
 }
 
-/// Every guard of the iteration known to this engine is in the report, none was unavailable, none found a violation.
+/// Every guard of the iteration known to this engine is in the report, none was unavailable, none found a violation. What
+/// one of them left to `kill_set` is open still.
 pub fn passed(report: &GuardReport) -> bool {
     let complete = ALL
         .iter()
@@ -291,16 +315,38 @@ pub fn passed(report: &GuardReport) -> bool {
 }
 
 /// The proof, when report and vets carry it: every guard of the iteration passed, and after them every guard before
-/// green, on this iteration and tree.
+/// green, on this iteration and tree. What a guard left to `kill_set` needs that one to have run.
 pub fn clear(report: &GuardReport, vetted: &[Arc<Vetted>], iteration: u32, tree: Digest) -> Option<GuardsCleared> {
-    let spoke = |vet: &&vet::Vet| {
-        vetted.iter().any(|vetted| {
-            let here = vetted.guard == vet.name && (vetted.iteration, vetted.tree) == (iteration, tree);
-            here && vetted.state != GuardState::Unavailable
-        })
+    let of = |vet: &vet::Vet| {
+        let here =
+            |vetted: &&Arc<Vetted>| vetted.guard == vet.name && (vetted.iteration, vetted.tree) == (iteration, tree);
+        vetted.iter().find(here).map(|vetted| vetted.state)
     };
+    let spoke =
+        |vet: &&vet::Vet| of(vet).is_some_and(|state| !matches!(state, GuardState::Unavailable | GuardState::Deferred));
+    let suites_compared = deferred(report).is_some();
+    let settled = !suites_compared || of(&vet::kill_set::VET) == Some(GuardState::Active);
     let vets = vet::ALL.iter().all(spoke) && gravest(report, vetted).is_none();
-    (passed(report) && vets).then_some(GuardsCleared { iteration, tree })
+    (passed(report) && vets && settled).then_some(GuardsCleared {
+        iteration,
+        tree,
+        suites_compared,
+    })
+}
+
+/// What keeps a green turn without a violation from being cleared, in words: a guard that could not run, or one before
+/// green that had to stand for another and did not.
+pub(crate) fn open(report: &GuardReport, vetted: &[Arc<Vetted>]) -> Option<String> {
+    if let Some(run) = unavailable(report) {
+        return Some(alloc::format!("{}: {}", run.guard, run.note));
+    }
+    let said = |vetted: &Arc<Vetted>| alloc::format!("{}: {}", vetted.guard, vetted.note);
+    if let Some(unvetted) = vetted.iter().find(|vetted| vetted.state == GuardState::Unavailable) {
+        return Some(said(unvetted));
+    }
+    let run = deferred(report)?;
+    let kill_set = vetted.iter().find(|vetted| vetted.guard == vet::kill_set::VET.name)?;
+    (kill_set.state != GuardState::Active).then(|| alloc::format!("{}; {} {}", said(kill_set), run.guard, run.note))
 }
 
 #[cfg(test)]
@@ -349,6 +395,33 @@ mod tests {
         assert!(bent(|vetted| vetted[0].tree = Digest([9; 32])).is_none());
         assert!(bent(|vetted| vetted[0].iteration = 2).is_none());
         assert!(bent(|vetted| vetted[0].findings.push(vet::ALL[0].violation("a", "b"))).is_none());
+    }
+
+    #[test]
+    fn what_was_left_to_kill_set_needs_its_word_and_no_other() {
+        let mut report = judge(&Bench::honest().evidence());
+        report.guards[0].state = GuardState::Deferred;
+        let with = |name: &str, state: GuardState| {
+            let vetted = vetted().into_iter().map(|vetted| {
+                let mut vetted = (*vetted).clone();
+                if vetted.guard == name {
+                    vetted.state = state;
+                }
+                Arc::new(vetted)
+            });
+            let vetted: Vec<Arc<Vetted>> = vetted.collect();
+            (
+                clear(&report, &vetted, 1, Digest::ZERO).map(|cleared| cleared.suites_compared()),
+                open(&report, &vetted).is_some(),
+            )
+        };
+        let kill_set = vet::kill_set::VET.name;
+        assert_eq!(with(kill_set, GuardState::Active), (Some(true), false));
+        for state in [GuardState::Off, GuardState::NotApplicable, GuardState::Unavailable] {
+            assert_eq!(with(kill_set, state), (None, true), "{state}");
+        }
+        assert_eq!(with("order", GuardState::Off), (Some(true), false));
+        assert!(passed(&report), "it is no finding by itself");
     }
 
     #[test]

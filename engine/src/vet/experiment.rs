@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{oracle_mutation, order, sentinel_pair};
+use super::{kill_set, oracle_mutation, order, sentinel_pair, t0_replay};
 use crate::effect::Reading;
 use crate::event::candidate::{Mutated, Trial};
 use crate::event::id::Digest;
@@ -42,6 +42,8 @@ pub enum Experiment {
     /// Another expected value in the tests of these members, in one copy, and where a member did not notice it, the
     /// opposite demand at the same place.
     OracleMutants { members: Vec<String>, mutants_max: u32 },
+    /// One change of the product in each copy, under the tests of now, and, where they do not notice it, under those of t0.
+    KillSet(kill_set::Suites),
     /// The suite in other orders, and some of its tests alone; where one of them ends otherwise, the suite of the start
     /// too.
     Order(order::Suite),
@@ -71,6 +73,8 @@ pub enum Plant {
     Opposites {
         of: Vec<String>,
     },
+    /// The change of this number among those that the world drew of the candidate's product for this request.
+    Mutant(u32),
     /// The order in which the runner is told to run its tests.
     Order(order::Order),
 }
@@ -122,7 +126,7 @@ impl Experiment {
     fn step(&self, ran: &[Ran]) -> Option<Step> {
         match self {
             Self::T0Surface { moved } => (*moved && ran.is_empty()).then_some(Step {
-                subject: "t0 surface",
+                subject: t0_replay::SUBJECT,
                 base: Base::CandidateOnStartSurface,
                 plant: Plant::Nothing,
             }),
@@ -141,6 +145,7 @@ impl Experiment {
                     _ => None,
                 }
             }
+            Self::KillSet(suites) => kill_set::step(suites, ran),
             Self::Order(suite) => order::step(suite, ran),
         }
     }

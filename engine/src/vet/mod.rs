@@ -10,6 +10,7 @@
 //! *control*; where it does not give the verdict again, nothing can be learned from a copy.
 
 mod experiment;
+pub mod kill_set;
 pub mod oracle_mutation;
 pub mod order;
 pub mod sentinel_pair;
@@ -23,7 +24,7 @@ use alloc::vec::Vec;
 pub use experiment::{Base, Experiment, Plant, Ran, Request, Step};
 
 use crate::event::candidate::{Trial, Vetted};
-use crate::event::finding::{Finding, GuardState, Severity};
+use crate::event::finding::{Finding, GuardReport, GuardState, Severity};
 use crate::event::halt::HaltReason;
 use crate::event::iteration::CheckEnded;
 use crate::event::measurement::StopCause;
@@ -37,6 +38,8 @@ pub struct Case<'a> {
     pub facts: &'a Facts,
     pub turn: &'a Turn,
     pub check: &'a CheckEnded,
+    /// What the guards of the iteration said of it.
+    pub report: &'a GuardReport,
     /// Of this turn, in the order of [`ALL`].
     pub earlier: &'a [Arc<Vetted>],
 }
@@ -82,7 +85,13 @@ impl Vet {
 }
 
 /// Every guard before green, in the order in which they run.
-pub static ALL: &[&Vet] = &[&t0_replay::VET, &sentinel_pair::VET, &oracle_mutation::VET, &order::VET];
+pub static ALL: &[&Vet] = &[
+    &t0_replay::VET,
+    &sentinel_pair::VET,
+    &oracle_mutation::VET,
+    &kill_set::VET,
+    &order::VET,
+];
 
 /// The guards before green that a hurried contract leaves out (SPEC 5.6.10): what costs more than a run or two of the
 /// check and catches what no other guard does.
