@@ -36,8 +36,10 @@ pub static VET: Vet = Vet {
 
 /// Changes that are tried, at most: each is a run of the check.
 const MUTANTS_MAX: u32 = 10;
+/// So many more are drawn, for those that tell nothing.
+const DRAWN_TIMES: u32 = 2;
 /// Fewer that a suite could have noticed show nothing.
-const TELLING_MIN: usize = 3;
+const TELLING_MIN: u32 = 3;
 /// Members that are named for one change.
 const NAMED_MAX: usize = 3;
 /// A run that takes longer than this, or than that many times the check of the turn, is hung by what was changed.
@@ -78,9 +80,9 @@ impl Suites {
 }
 
 impl Suites {
-    /// Changes of the product that are wanted, at most.
-    pub fn mutants(&self) -> u32 {
-        self.mutants
+    /// How many changes of the product are drawn: some leave no test to run, and others take their place.
+    pub fn drawn(&self) -> u32 {
+        self.mutants.saturating_mul(DRAWN_TIMES)
     }
 }
 
@@ -158,14 +160,24 @@ enum Next {
 /// How many changes came to what.
 #[derive(Default)]
 struct Tally {
-    noticed: usize,
-    missed_by_both: usize,
-    broken: usize,
+    noticed: u32,
+    missed_by_both: u32,
+    broken: u32,
+}
+
+impl Tally {
+    /// Changes that a suite could have noticed.
+    fn telling(&self) -> u32 {
+        self.noticed + self.missed_by_both
+    }
 }
 
 fn walk(suites: &Suites, shown: &[Shown<'_>], tally: &mut Tally) -> Next {
     let mut runs = shown.iter();
-    for number in 0..suites.mutants {
+    for number in 0..suites.drawn() {
+        if tally.telling() >= suites.mutants {
+            break;
+        }
         let step = |subject, base| {
             Next::Step(Step {
                 subject,
@@ -287,14 +299,13 @@ fn weigh(suites: &Suites, trials: &[Trial]) -> Outcome {
         Next::Over(findings) if !findings.is_empty() => return Outcome::active(findings),
         Next::Step(_) | Next::Over(_) => {}
     }
-    let telling = tally.noticed + tally.missed_by_both;
-    if telling < TELLING_MIN || tally.noticed == 0 {
+    if tally.telling() < TELLING_MIN || tally.noticed == 0 {
         return Outcome::unavailable(format!(
             "too few changes could be made to the product to compare the tests with those of the start ({tally})"
         ));
     }
     let mut outcome = Outcome::active(Vec::new());
-    outcome.note = format!("{} of the product: {tally}", counted(telling as u64, "change"));
+    outcome.note = format!("{} of the product: {tally}", counted(tally.telling().into(), "change"));
     outcome
 }
 

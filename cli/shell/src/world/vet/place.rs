@@ -213,7 +213,7 @@ impl<'a> Place<'a> {
             watched: &watched,
             content: &content,
         };
-        let max = usize::try_from(suites.mutants()).unwrap_or(usize::MAX);
+        let max = usize::try_from(suites.drawn()).unwrap_or(usize::MAX);
         Drawn::of(&trees, max, drawn()?)
     }
 
