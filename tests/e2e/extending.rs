@@ -77,10 +77,7 @@ fn a_renamed_test_converges_and_the_receipt_says_who_stood_for_it() {
     }
     assert_eq!(project.json(&["verify"]).exit, 0);
     let told = project.text(&["report"]).stdout;
-    assert!(
-        told.contains("left to kill_set: protected_manifest"),
-        "{told}"
-    );
+    assert!(told.contains("left to kill_set: protected_manifest"), "{told}");
 }
 
 #[test]
