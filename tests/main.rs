@@ -29,6 +29,7 @@ mod e2e {
     mod cost;
     mod deciding;
     mod doctor;
+    mod extending;
     mod faults;
     mod gaming;
     mod hermetic;

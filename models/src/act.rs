@@ -2,7 +2,7 @@
 
 use engine::event::measurement::{RunOutcome, StopCause, SurfaceClass};
 
-use crate::project::{Tree, bit, class_bit};
+use crate::project::{GUTTED, RENAMED, Tree, bit, class_bit};
 
 /// What an agent does to the project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -26,6 +26,10 @@ pub enum Edit {
     Delete(u8),
     /// Takes out what a test demands.
     Soften(u8),
+    /// Gives the last test another name, in a test file.
+    Rename,
+    /// Takes out what the last test demands, in a test file.
+    Gut,
     /// Adds a test that passes.
     Add,
     /// Edits a watched path so that every test passes.
@@ -57,6 +61,8 @@ impl Edit {
             Self::Delete(n) => after.gone |= bit(n),
             Self::Soften(n) => after.softened |= bit(n),
             Self::Add => after.added += 1,
+            Self::Rename => after.watched |= RENAMED,
+            Self::Gut => after.watched |= GUTTED,
             Self::Cheat(class) => after.watched |= class_bit(class),
         }
         after

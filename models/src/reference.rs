@@ -51,7 +51,14 @@ const GUARDS: [&str; 14] = [
 ];
 
 /// Guards before green, in the order in which they speak.
-const VETS: [&str; 5] = ["t0_replay", "sentinel_pair", "oracle_mutation", "order", "judge"];
+const VETS: [&str; 6] = [
+    "t0_replay",
+    "sentinel_pair",
+    "oracle_mutation",
+    "kill_set",
+    "order",
+    "judge",
+];
 
 /// Runs that ended like this are never continued.
 const FINAL: [&str; 8] = [
@@ -172,6 +179,9 @@ struct Turn {
     exit: Value,
     members_digest: String,
     clean: bool,
+    /// A guard left a change of the tests to the comparison of suites, and that one cleared it.
+    deferred: bool,
+    compared: bool,
     /// How many guards before green have spoken, and whether one ran the check in a copy.
     vets: usize,
     copied: bool,

@@ -160,7 +160,7 @@ fn word(event: &Event) -> String {
         Event::Vetted(vetted) => match (vetted.state, vetted.findings.is_empty()) {
             (_, false) => format!("vet!{}", vetted.guard),
             (GuardState::Active, _) => "vet".into(),
-            (GuardState::Unavailable, _) => format!("vet?{}", vetted.guard),
+            (GuardState::Unavailable | GuardState::Deferred, _) => format!("vet?{}", vetted.guard),
             // Nothing ran.
             (GuardState::NotApplicable | GuardState::Off, _) => String::new(),
         },

@@ -12,7 +12,7 @@ const UNFINISHED: &[&str] = &["todo!", "unimplemented!", "dbg!"];
 
 /// Folders whose files register in the list of their `mod.rs`: folder, item, and the files that are helpers instead.
 const ROOMS: &[(&str, &str, &[&str])] = &[
-    ("engine/src/guard", "GUARD", &["bench", "surface"]),
+    ("engine/src/guard", "GUARD", &["bench", "surface", "tests"]),
     ("engine/src/progress", "DETECTOR", &["trend"]),
     ("cli/shell/src/probe/dimension", "DIMENSION", &["site"]),
     (

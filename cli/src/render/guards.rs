@@ -9,6 +9,8 @@ use serde::Serialize;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Guards {
     pub(crate) active: Vec<String>,
+    /// What they saw was left to `kill_set`.
+    pub(crate) deferred: Vec<String>,
     pub(crate) unavailable: Vec<String>,
     pub(crate) not_applicable: Vec<String>,
     pub(crate) off: Vec<String>,
@@ -26,6 +28,7 @@ impl Guards {
         for run in runs {
             let list = match run.state {
                 GuardState::Active => &mut guards.active,
+                GuardState::Deferred => &mut guards.deferred,
                 GuardState::Unavailable => &mut guards.unavailable,
                 GuardState::NotApplicable => &mut guards.not_applicable,
                 GuardState::Off => &mut guards.off,
@@ -42,6 +45,7 @@ impl Guards {
         }
         let mut parts = vec![format!("{} active", self.active.len())];
         let named = [
+            ("left to kill_set", &self.deferred),
             ("unavailable", &self.unavailable),
             ("not applicable", &self.not_applicable),
             ("off", &self.off),

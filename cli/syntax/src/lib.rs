@@ -3,6 +3,7 @@
 //! ```text
 //!   (language, bytes) --> Tree --+--> tests           who asserts how much (SPEC 5.3.10), and what equals what (5.2.4)
 //!                                +--> mutants         one change each, that still parses (5.6.4, 5.6.5)
+//!                                +--> functions       what a product defines, and where
 //!                                +--> contradictions  two assertions that nobody can satisfy (4.3.10)
 //! ```
 //!
@@ -18,6 +19,7 @@ mod assertion;
 mod bench;
 mod body;
 mod contradiction;
+mod function;
 mod grammar;
 pub mod language;
 mod mutant;
@@ -26,6 +28,7 @@ mod tree;
 
 pub use body::Body;
 pub use contradiction::{Contradiction, Demanded, contradictions};
+pub use function::{Function, functions};
 pub use language::Language;
 pub use mutant::{Mutant, Operator, What, apply, mutants};
 pub use suite::{Parsed, Test, tests};

@@ -1,13 +1,16 @@
 //! Collected set: no member that was there is gone (SPEC 4.2).
 //!
 //! Catches deleted, renamed and narrowed tests, filters in hooks and configuration, and runs that stop
-//! before the end. Only a green check is accused: a red one may have died before it collected.
+//! before the end. Only a green check is accused: a red one may have died before it collected. Where tests may be
+//! renamed, moved and split, what they demand under other names is compared by `kill_set`.
 
 use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::{Evidence, Guard, Outcome};
 use crate::event::halt::HaltReason;
+use crate::event::policy::Surface;
 use crate::words::counted;
 
 pub static GUARD: Guard = Guard {
@@ -40,10 +43,24 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         );
         return Outcome::unavailable(why);
     }
-    let lost = evidence
+    let mut lost = evidence
         .universe
         .iter()
         .filter(|id| evidence.members.status(id).is_none());
+    if evidence.policy.guards.surface == Surface::Extend {
+        return lost.next().map_or_else(
+            || Outcome::active(Vec::new()),
+            |first| {
+                let others = lost.count() as u64;
+                let and = if others == 0 {
+                    String::new()
+                } else {
+                    format!(", and {} with it", counted(others, "other member"))
+                };
+                Outcome::left_to_kill_set(&format!("{first} is no longer collected{and}"))
+            },
+        );
+    }
     Outcome::active(
         lost.map(|id| GUARD.violation(id.as_str(), "no longer collected"))
             .collect(),
@@ -74,6 +91,22 @@ mod tests {
         bench.members = members(&[]);
         bench.check = run(1);
         assert!(check(&bench.evidence()).findings.is_empty());
+    }
+
+    #[test]
+    fn where_tests_may_be_renamed_a_lost_member_is_left_to_kill_set() {
+        let mut bench = Bench::honest();
+        bench.policy.guards.surface = Surface::Extend;
+        assert_eq!(check(&bench.evidence()).state, GuardState::Active);
+        bench.members = members(&[("new", Passed)]);
+        let outcome = check(&bench.evidence());
+        assert_eq!((outcome.state, outcome.findings.len()), (GuardState::Deferred, 0));
+        assert_eq!(
+            outcome.note,
+            "left to kill_set: a is no longer collected, and 1 other member with it"
+        );
+        bench.check = run(1);
+        assert_eq!(check(&bench.evidence()).state, GuardState::Active);
     }
 
     #[test]

@@ -119,6 +119,16 @@ impl Outcome {
         Self::active(findings)
     }
 
+    /// The tests changed as the contract lets them: whether they are worth as much as before is for `kill_set` to say
+    /// (SPEC 5.2.3).
+    pub(crate) fn left_to_kill_set(what: &str) -> Self {
+        Self {
+            state: GuardState::Deferred,
+            note: alloc::format!("left to {}: {what}", vet::kill_set::VET.name),
+            findings: Vec::new(),
+        }
+    }
+
     /// Does not apply here.
     pub fn not_applicable(why: &str) -> Self {
         Self {
@@ -264,6 +274,11 @@ pub fn unavailable(report: &GuardReport) -> Option<&GuardRun> {
     report.guards.iter().find(|run| run.state == GuardState::Unavailable)
 }
 
+/// The first guard that left what it saw to `kill_set`.
+pub fn deferred(report: &GuardReport) -> Option<&GuardRun> {
+    report.guards.iter().find(|run| run.state == GuardState::Deferred)
+}
+
 /// Proof that every guard of this iteration and tree, those before green included, ran and found nothing that stands
 /// against green.
 /// Only [`clear`] makes one.
@@ -271,6 +286,8 @@ pub fn unavailable(report: &GuardReport) -> Option<&GuardRun> {
 pub struct GuardsCleared {
     iteration: u32,
     tree: Digest,
+    /// Guards left something to `kill_set`, and it stood for it.
+    suites_compared: bool,
 }
 
 impl GuardsCleared {
@@ -281,9 +298,16 @@ impl GuardsCleared {
     pub fn tree(&self) -> Digest {
         self.tree
     }
+
+    /// The tests of now were compared with those of t0 and are worth as much: what is not collected any more was
+    /// accounted for.
+    pub fn suites_compared(&self) -> bool {
+        self.suites_compared
+    }
 }
 
-/// Every guard of the iteration known to this engine is in the report, none was unavailable, none found a violation.
+/// Every guard of the iteration known to this engine is in the report, none was unavailable, none found a violation. What
+/// one of them left to `kill_set` is open still.
 pub fn passed(report: &GuardReport) -> bool {
     let complete = ALL
         .iter()
@@ -293,150 +317,42 @@ pub fn passed(report: &GuardReport) -> bool {
 }
 
 /// The proof, when report and vets carry it: every guard of the iteration passed, and after them every guard before
-/// green, on this iteration and tree.
+/// green, on this iteration and tree. What a guard left to `kill_set` needs that one to have run.
 pub fn clear(report: &GuardReport, vetted: &[Arc<Vetted>], iteration: u32, tree: Digest) -> Option<GuardsCleared> {
-    let spoke = |vet: &&vet::Vet| {
-        vetted.iter().any(|vetted| {
-            let here = vetted.guard == vet.name && (vetted.iteration, vetted.tree) == (iteration, tree);
-            here && vetted.state != GuardState::Unavailable
-        })
+    let of = |vet: &vet::Vet| {
+        let here =
+            |vetted: &&Arc<Vetted>| vetted.guard == vet.name && (vetted.iteration, vetted.tree) == (iteration, tree);
+        vetted.iter().find(here).map(|vetted| vetted.state)
     };
+    let spoke =
+        |vet: &&vet::Vet| of(vet).is_some_and(|state| !matches!(state, GuardState::Unavailable | GuardState::Deferred));
+    let suites_compared = deferred(report).is_some();
+    let settled = !suites_compared || of(&vet::kill_set::VET) == Some(GuardState::Active);
     let vets = vet::ALL.iter().all(spoke) && gravest(report, vetted).is_none();
-    (passed(report) && vets).then_some(GuardsCleared { iteration, tree })
+    (passed(report) && vets && settled).then_some(GuardsCleared {
+        iteration,
+        tree,
+        suites_compared,
+    })
+}
+
+/// What keeps a green turn without a violation from being cleared, in words: a guard that could not run, or one before
+/// green that had to stand for another and did not.
+pub(crate) fn open(report: &GuardReport, vetted: &[Arc<Vetted>]) -> Option<String> {
+    if let Some(run) = unavailable(report) {
+        return Some(alloc::format!("{}: {}", run.guard, run.note));
+    }
+    let said = |vetted: &Arc<Vetted>| alloc::format!("{}: {}", vetted.guard, vetted.note);
+    if let Some(unvetted) = vetted.iter().find(|vetted| vetted.state == GuardState::Unavailable) {
+        return Some(said(unvetted));
+    }
+    let run = deferred(report)?;
+    let kill_set = vetted.iter().find(|vetted| vetted.guard == vet::kill_set::VET.name)?;
+    (kill_set.state != GuardState::Active).then(|| alloc::format!("{}; {} {}", said(kill_set), run.guard, run.note))
 }
 
 #[cfg(test)]
 pub(crate) mod bench;
 
 #[cfg(test)]
-mod tests {
-    use super::bench::Bench;
-    use super::*;
-    use alloc::string::ToString;
-
-    #[test]
-    fn guards_stand_in_alphabetical_order_with_unique_names() {
-        assert!(ALL.windows(2).all(|pair| pair[0].name < pair[1].name));
-    }
-
-    #[test]
-    fn an_honest_turn_clears_every_guard() {
-        let report = judge(&Bench::honest().evidence());
-        assert!(report.findings.is_empty(), "{:?}", report.findings);
-        assert!(clear(&report, &vetted(), 1, Digest::ZERO).is_some());
-    }
-
-    /// Every vet, passed, on the tree of these tests.
-    fn vetted() -> Vec<Arc<Vetted>> {
-        vet::ALL
-            .iter()
-            .map(|vet| Arc::new(vet::bench::vetted(vet.name)))
-            .collect()
-    }
-
-    #[test]
-    fn a_vet_that_is_missing_could_not_run_or_spoke_of_another_tree_clears_nothing() {
-        let report = judge(&Bench::honest().evidence());
-        let bent = |bend: fn(&mut Vec<Vetted>)| {
-            let own = |vetted: Vec<Arc<Vetted>>| vetted.iter().map(|vetted| (**vetted).clone()).collect::<Vec<_>>();
-            let mut vetted = own(vetted());
-            bend(&mut vetted);
-            let vetted: Vec<Arc<Vetted>> = vetted.into_iter().map(Arc::new).collect();
-            clear(&report, &vetted, 1, Digest::ZERO)
-        };
-        assert!(bent(|_| {}).is_some());
-        assert!(bent(|vetted| vetted[0].state = GuardState::NotApplicable).is_some());
-        assert!(bent(|vetted| vetted.truncate(vet::ALL.len() - 1)).is_none());
-        assert!(bent(|vetted| vetted[0].state = GuardState::Unavailable).is_none());
-        assert!(bent(|vetted| vetted[0].tree = Digest([9; 32])).is_none());
-        assert!(bent(|vetted| vetted[0].iteration = 2).is_none());
-        assert!(bent(|vetted| vetted[0].findings.push(vet::ALL[0].violation("a", "b"))).is_none());
-    }
-
-    #[test]
-    fn a_report_that_lacks_a_guard_clears_nothing() {
-        let mut report = judge(&Bench::honest().evidence());
-        report.guards.pop();
-        assert_eq!(clear(&report, &vetted(), 1, Digest::ZERO), None);
-    }
-
-    #[test]
-    fn a_guard_that_could_not_run_clears_nothing() {
-        let mut report = judge(&Bench::honest().evidence());
-        report.guards[0].state = GuardState::Unavailable;
-        assert_eq!(clear(&report, &vetted(), 1, Digest::ZERO), None);
-    }
-
-    #[test]
-    fn an_unlisted_finding_clears_nothing() {
-        let mut report = judge(&Bench::honest().evidence());
-        report.findings_more = 1;
-        assert_eq!(clear(&report, &vetted(), 1, Digest::ZERO), None);
-    }
-
-    #[test]
-    fn guards_of_the_surface_find_what_they_can_and_pass_nothing_when_index_and_commit_cannot_be_listed() {
-        let state = |bench: &Bench, name: &str| {
-            let report = judge(&bench.evidence());
-            report.guards.iter().find(|run| run.guard == name).unwrap().state
-        };
-        for (name, class) in [
-            ("blocked_paths", SurfaceClass::Blocked),
-            ("protected_manifest", SurfaceClass::Protected),
-            ("determinant_files", SurfaceClass::Determinant),
-            ("toolchain_identity", SurfaceClass::Toolchain),
-        ] {
-            let mut bench = Bench::honest();
-            bench.after_exec.git.listed = GitState::Unavailable;
-            assert_eq!(state(&bench, name), GuardState::Unavailable);
-            bench.after_exec.surface = [bench.change("tests/a.py", class)].into();
-            assert_eq!(state(&bench, name), GuardState::Active);
-            bench.after_exec.surface.clear();
-            bench.after_exec.git.listed = GitState::None;
-            assert_eq!(state(&bench, name), GuardState::Active);
-        }
-    }
-
-    #[test]
-    fn a_guard_switched_off_is_said_and_finds_nothing() {
-        let mut bench = Bench::honest();
-        bench.policy.guards.off = ["leftover_processes".to_string()].into();
-        bench.exec_survivors = [bench.survivor(false)].into();
-        let report = judge(&bench.evidence());
-        assert!(report.findings.is_empty());
-        let run = report
-            .guards
-            .iter()
-            .find(|run| run.guard == "leftover_processes")
-            .unwrap();
-        assert_eq!(run.state, GuardState::Off);
-    }
-
-    #[test]
-    fn a_guard_that_was_active_at_the_start_cannot_stop_applying() {
-        let mut bench = Bench::honest();
-        bench.measurement.collector.clear();
-        bench.universe = IdSet::default();
-        let state = |bench: &Bench| {
-            let report = judge(&bench.evidence());
-            report
-                .guards
-                .iter()
-                .find(|run| run.guard == "outcome_downgrades")
-                .unwrap()
-                .state
-        };
-        assert_eq!(state(&bench), GuardState::NotApplicable);
-        bench.active_at_t0 = ["outcome_downgrades".to_string()].into();
-        assert_eq!(state(&bench), GuardState::Unavailable);
-    }
-
-    #[test]
-    fn the_gravest_violation_names_the_halt() {
-        let mut bench = Bench::honest();
-        bench.measurement.concluded = Some(0);
-        bench.after_exec.surface = [bench.change("tests/a.py", SurfaceClass::Blocked)].into();
-        let report = judge(&bench.evidence());
-        assert_eq!(gravest(&report, &[]).unwrap().reason, HaltReason::BlockedPathModified);
-    }
-}
+mod tests;

@@ -6,7 +6,7 @@
 
 use alloc::string::String;
 
-use crate::event::measurement::SurfaceClass;
+use crate::event::measurement::{SurfaceChange, SurfaceClass};
 use crate::event::policy::{GuardPolicy, Surface};
 use crate::pattern;
 
@@ -26,9 +26,8 @@ pub const DETERMINANTS: &[&str] = &[
     "node_modules/.bin/",
 ];
 
-/// Tests, fixtures, runner and coverage configuration, CI, lock files, build scripts, toolchains.
-pub const PROTECTED: &[&str] = &[
-    // tests and their data
+/// Tests and their data.
+const TESTS: &[&str] = &[
     "test_*.py",
     "*_test.py",
     "conftest.py",
@@ -50,6 +49,10 @@ pub const PROTECTED: &[&str] = &[
     "__snapshots__/",
     "*_spec.rb",
     "src/test/",
+];
+
+/// What is no test and decides over them: runner and coverage configuration, CI, lock files, build scripts, toolchains.
+const CONFIGURATION: &[&str] = &[
     // runner and coverage configuration
     "pytest.ini",
     ".pytest.ini",
@@ -122,10 +125,10 @@ pub const PROTECTED: &[&str] = &[
 ];
 
 /// Directories of tests that are blocked by default and merely watched under `surface = extend`.
-pub(super) const TEST_DIRECTORIES: &[&str] = &["test/", "tests/"];
+const TEST_DIRECTORIES: &[&str] = &["test/", "tests/"];
 
 /// What `extend` lets the agent touch beside the test directories: sources of tests, never configuration.
-pub(super) const TEST_SOURCES: &[&str] = &[
+const TEST_SOURCES: &[&str] = &[
     "test_*.py",
     "*_test.py",
     "*_test.go",
@@ -135,6 +138,27 @@ pub(super) const TEST_SOURCES: &[&str] = &[
     "*_spec.rb",
     "src/test/",
 ];
+
+/// Tests, fixtures, runner and coverage configuration, CI, lock files, build scripts, toolchains.
+pub fn protected<'a>() -> impl Iterator<Item = &'a str> {
+    TESTS.iter().chain(CONFIGURATION).copied()
+}
+
+/// A test, or what lies beside tests, that the contract lets the agent change (SPEC 5.2.3). What decides over tests
+/// wherever it lies, and what the contract names, may not unless it is named like a source of tests.
+pub fn may_change(policy: &GuardPolicy, change: &SurfaceChange) -> bool {
+    if policy.surface != Surface::Extend || change.class != SurfaceClass::Protected {
+        return false;
+    }
+    let path = &change.path.0;
+    let named = |patterns: &[&str]| pattern::first(patterns.iter().copied(), path).is_some();
+    let own = |patterns: &[String]| pattern::first(patterns.iter().map(String::as_str), path).is_some();
+    if named(CONFIGURATION) {
+        return false;
+    }
+    let source = named(TEST_SOURCES) || change.pattern == COLLECTED;
+    source || !own(&policy.protected) && (named(TEST_DIRECTORIES) || own(&policy.test_directories))
+}
 
 /// Whether the name of a file says that it holds tests, whatever the contract exempts.
 pub fn test_source(path: &[u8]) -> bool {
@@ -156,7 +180,7 @@ pub fn classify(policy: &GuardPolicy, path: &[u8]) -> Option<(SurfaceClass, Stri
         return Some((SurfaceClass::Determinant, found.into()));
     }
     let own = policy.protected.iter().chain(&policy.test_directories);
-    let watched = own.map(String::as_str).chain(PROTECTED.iter().copied());
+    let watched = own.map(String::as_str).chain(protected());
     let tests = TEST_DIRECTORIES.iter().copied().filter(|_| extend);
     pattern::first(watched.chain(tests), path).map(|found| (SurfaceClass::Protected, found.into()))
 }
@@ -174,7 +198,7 @@ pub fn classify_collected(policy: &GuardPolicy, path: &[u8]) -> Option<(SurfaceC
 pub fn patterns(policy: &GuardPolicy) -> impl Iterator<Item = &str> {
     let lists = [&policy.blocked, &policy.protected, &policy.test_directories];
     let own = lists.into_iter().flatten().map(String::as_str);
-    own.chain(DETERMINANTS.iter().copied()).chain(PROTECTED.iter().copied())
+    own.chain(DETERMINANTS.iter().copied()).chain(protected())
 }
 
 #[cfg(test)]
@@ -246,5 +270,44 @@ mod tests {
         };
         assert_eq!(class(&policy, "tests/data.json"), Some(SurfaceClass::Protected));
         assert_eq!(class(&policy, "infra/main.tf"), Some(SurfaceClass::Blocked));
+    }
+
+    #[test]
+    fn tests_and_what_lies_beside_them_may_change_under_extend_and_what_decides_over_them_may_not() {
+        let mut policy = GuardPolicy {
+            surface: Surface::Extend,
+            test_directories: ["/checks/".into()].into(),
+            protected: ["/checks/run.sh".into(), "/checks/test_named.py".into()].into(),
+            ..GuardPolicy::default()
+        };
+        let may = |policy: &GuardPolicy, path: &str| {
+            let (class, pattern) = classify(policy, path.as_bytes()).unwrap();
+            let change = SurfaceChange {
+                path: path.into(),
+                place: crate::event::measurement::Place::Tree,
+                kind: crate::event::measurement::ChangeKind::Modified,
+                class,
+                pattern,
+            };
+            may_change(policy, &change)
+        };
+        for (path, expected) in [
+            ("tests/test_a.py", true),
+            ("tests/data/a.json", true),
+            ("checks/conftest.py", true),
+            ("checks/test_named.py", true),
+            ("src/a.test.ts", true),
+            ("conftest.py", false),
+            ("tests/pytest.ini", false),
+            ("checks/package.json", false),
+            ("checks/run.sh", false),
+            ("tests/sitecustomize.py", false),
+            ("Makefile", false),
+            (".env", false),
+        ] {
+            assert_eq!(may(&policy, path), expected, "{path}");
+        }
+        policy.surface = Surface::Frozen;
+        assert!(!may(&policy, "checks/conftest.py"));
     }
 }

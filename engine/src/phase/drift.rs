@@ -18,7 +18,7 @@ pub(crate) fn drift(seen: &TreeSeen, policy: &GuardPolicy) -> Option<(HaltReason
     };
     let objectionable = |change: &&SurfaceChange| {
         let off = policy.off.iter().any(|name| name == owner(change).name);
-        let allowed = change.class == SurfaceClass::Protected && guard::protected_manifest::may_change(policy, change);
+        let allowed = guard::surface::may_change(policy, change);
         !off && !allowed
     };
     let change = seen

@@ -6,7 +6,6 @@
 //! ```
 
 use alloc::boxed::Box;
-use alloc::format;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -22,8 +21,8 @@ use crate::event::id::PhaseName;
 use crate::event::iteration::{CheckEnded, GuardsJudged};
 use crate::event::measurement::{StopCause, TreeSeen};
 use crate::facts::Facts;
-use crate::guard::{self, Evidence};
-use crate::members::{Members, is_pseudo};
+use crate::guard::{self, Evidence, GuardsCleared};
+use crate::members::{IdSet, Members, is_pseudo};
 use crate::vet::{self, Case, Due, Request, Seen};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -92,6 +91,7 @@ impl Guards {
             facts,
             turn: &self.turn,
             check: &self.check,
+            report: &vetting.report,
             earlier: &vetting.vetted,
         }
     }
@@ -187,9 +187,12 @@ impl Guards {
     }
 
     fn over(self, facts: &Facts, report: &GuardReport, vetted: &[Arc<Vetted>]) -> Phase {
+        let (iteration, tree) = (self.turn.iteration, self.turn.tree);
+        let cleared = guard::clear(report, vetted, iteration, tree);
+        let settled = cleared.as_ref().is_some_and(GuardsCleared::suites_compared);
         let accepted = facts.accepted.as_ref().map(|accepted| &accepted.passing);
         let passing = facts.members.passing(accepted);
-        let (broke, fixed) = match &facts.accepted {
+        let (mut broke, fixed) = match &facts.accepted {
             Some(accepted) => (
                 accepted.passing.minus(&passing),
                 accepted
@@ -201,17 +204,20 @@ impl Guards {
             ),
             None => Default::default(),
         };
-        let (iteration, tree) = (self.turn.iteration, self.turn.tree);
-        let absent = guard::unavailable(report).map(|run| format!("{}: {}", run.guard, run.note));
-        let unvetted = vetted.iter().find(|vetted| vetted.state == GuardState::Unavailable);
+        let mut failing = facts.failing();
+        if settled {
+            // What is not collected any more was accounted for: it neither broke nor fails (SPEC 4.2.3).
+            broke.retain(|id| facts.members.status(id).is_some());
+            failing = facts.members.failing(&IdSet::default(), true);
+        }
         Phase::Ratchet(Ratchet::new(Box::new(Judged {
-            failing: facts.failing(),
+            failing,
             passing,
             broke,
             fixed,
             green: green(&self.check, &self.turn, facts.policy().oracle.success_exit),
-            cleared: guard::clear(report, vetted, iteration, tree),
-            unavailable: absent.or_else(|| unvetted.map(|vetted| format!("{}: {}", vetted.guard, vetted.note))),
+            cleared,
+            unavailable: guard::open(report, vetted),
             violation: guard::gravest(report, vetted).map(Objection::from),
             turn: self.turn,
             check: self.check,

@@ -18,7 +18,7 @@ use crate::event::halt::HaltReason;
 use crate::event::id::PhaseName;
 use crate::event::iteration::{CheckEnded, CheckPurpose, GuardsJudged, ProgressJudged, TreeObserved, TreePurpose};
 use crate::facts::Facts;
-use crate::guard;
+use crate::guard::{self, GuardsCleared};
 use crate::progress::{self, Alarm, Best, Candidate, History, repeat, trend};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -235,7 +235,8 @@ impl Room for Progress {
             (Confirmation::Judge(..), Event::GuardsJudged(judged))
                 if (judged.iteration, judged.tree) == (self.judged.turn.iteration, self.judged.turn.tree) =>
             {
-                confirmed(judged)
+                let compared = self.judged.cleared.as_ref().is_some_and(GuardsCleared::suites_compared);
+                confirmed(judged, compared)
             }
             (Confirmation::Walk(_) | Confirmation::Judge(..), _) => {
                 return wrong("the guards speak on the confirmation");
@@ -254,9 +255,10 @@ impl Room for Progress {
     }
 }
 
-/// What the guards make of the confirming run.
-fn confirmed(judged: &GuardsJudged) -> Confirmation {
-    if guard::passed(&judged.report) {
+/// What the guards make of the confirming run. What they leave to `kill_set` was settled by the turn, or is open.
+fn confirmed(judged: &GuardsJudged, suites_compared: bool) -> Confirmation {
+    let deferred = guard::deferred(&judged.report).filter(|_| !suites_compared);
+    if guard::passed(&judged.report) && deferred.is_none() {
         return Confirmation::Held;
     }
     if let Some(objection) = guards::objection(&judged.report) {
@@ -266,7 +268,7 @@ fn confirmed(judged: &GuardsJudged) -> Confirmation {
             detail: objection.detail,
         };
     }
-    let absent = guard::unavailable(&judged.report);
+    let absent = guard::unavailable(&judged.report).or(deferred);
     Confirmation::Failed {
         reason: HaltReason::ObjectiveUnverified,
         cause: "guard_unavailable".into(),

@@ -24,7 +24,7 @@ use crate::event::iteration::{
 use crate::event::measurement::ReportState;
 use crate::event::policy::OnViolation;
 use crate::facts::{Accepted, Facts};
-use crate::guard::state_interference;
+use crate::guard::{GuardsCleared, state_interference};
 use crate::members::{IdSet, Members, is_pseudo};
 use crate::state::FAILURES_CMD;
 use crate::words::counted;
@@ -184,6 +184,9 @@ impl Ratchet {
         if accepted.changed {
             facts.people.unread += 1;
             facts.people.unread_iterations.push(accepted.iteration);
+        }
+        if self.judged.cleared.as_ref().is_some_and(GuardsCleared::suites_compared) {
+            facts.universe = IdSet::default();
         }
         // A container counts while it fails; its absence means nothing.
         facts

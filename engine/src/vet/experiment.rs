@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{judge, oracle_mutation, order, sentinel_pair};
+use super::{judge, kill_set, oracle_mutation, order, sentinel_pair, t0_replay};
 use crate::effect::Reading;
 use crate::event::candidate::{JudgeVerdict, Mutated, Trial};
 use crate::event::id::Digest;
@@ -43,6 +43,8 @@ pub enum Experiment {
     /// Another expected value in the tests of these members, in one copy, and where a member did not notice it, the
     /// opposite demand at the same place.
     OracleMutants { members: Vec<String>, mutants_max: u32 },
+    /// One change of the product in each copy, under the tests of now, and, where they do not notice it, under those of t0.
+    KillSet(kill_set::Suites),
     /// The suite in other orders, and some of its tests alone; where one of them ends otherwise, the suite of the start
     /// too.
     Order(order::Suite),
@@ -74,6 +76,8 @@ pub enum Plant {
     Opposites {
         of: Vec<String>,
     },
+    /// The change of this number among those that the world drew of the candidate's product for this request.
+    Mutant(u32),
     /// The order in which the runner is told to run its tests.
     Order(order::Order),
     /// Nothing, and the reviewer runs instead of the check.
@@ -142,7 +146,7 @@ impl Experiment {
     fn step(&self, ran: &[Ran]) -> Option<Step> {
         match self {
             Self::T0Surface { moved } => (*moved && ran.is_empty()).then_some(Step {
-                subject: "t0 surface",
+                subject: t0_replay::SUBJECT,
                 base: Base::CandidateOnStartSurface,
                 plant: Plant::Nothing,
             }),
@@ -161,6 +165,7 @@ impl Experiment {
                     _ => None,
                 }
             }
+            Self::KillSet(suites) => kill_set::step(suites, ran),
             Self::Order(suite) => order::step(suite, ran),
             Self::Review(_) => judge::step(ran),
         }

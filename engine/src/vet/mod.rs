@@ -11,6 +11,7 @@
 
 mod experiment;
 pub mod judge;
+pub mod kill_set;
 pub mod oracle_mutation;
 pub mod order;
 pub mod sentinel_pair;
@@ -24,7 +25,7 @@ use alloc::vec::Vec;
 pub use experiment::{Base, Experiment, Plant, Ran, Request, Review, Step};
 
 use crate::event::candidate::{Trial, Vetted};
-use crate::event::finding::{Finding, GuardState, Severity};
+use crate::event::finding::{Finding, GuardReport, GuardState, Severity};
 use crate::event::halt::HaltReason;
 use crate::event::iteration::CheckEnded;
 use crate::event::measurement::StopCause;
@@ -38,6 +39,8 @@ pub struct Case<'a> {
     pub facts: &'a Facts,
     pub turn: &'a Turn,
     pub check: &'a CheckEnded,
+    /// What the guards of the iteration said of it.
+    pub report: &'a GuardReport,
     /// Of this turn, in the order of [`ALL`].
     pub earlier: &'a [Arc<Vetted>],
 }
@@ -87,6 +90,7 @@ pub static ALL: &[&Vet] = &[
     &t0_replay::VET,
     &sentinel_pair::VET,
     &oracle_mutation::VET,
+    &kill_set::VET,
     &order::VET,
     &judge::VET,
 ];

@@ -8,11 +8,11 @@ use alloc::vec::Vec;
 
 use super::{Case, Experiment, Plan, Vet};
 use crate::event::candidate::Trial;
-use crate::event::finding::Finding;
+use crate::event::finding::{Finding, GuardRun, GuardState};
 use crate::event::halt::HaltReason;
 use crate::event::id::Bytes;
-use crate::event::measurement::{MemberStatus, Place};
-use crate::guard::Outcome;
+use crate::event::measurement::{MemberChange, MemberStatus, Place};
+use crate::guard::{Outcome, collected_set};
 
 pub static VET: Vet = Vet {
     name: "t0_replay",
@@ -21,6 +21,9 @@ pub static VET: Vet = Vet {
     plan,
     judge,
 };
+
+/// The run under the tests of the start.
+pub(crate) const SUBJECT: &str = "t0 surface";
 
 fn plan(case: &Case<'_>) -> Plan {
     if let Some(why) = bound_to_workdir(case) {
@@ -44,7 +47,7 @@ pub(crate) fn bound_to_workdir(case: &Case<'_>) -> Option<String> {
 fn judge(case: &Case<'_>, trials: &[Trial]) -> Outcome {
     let Some(trial) = trials.first() else {
         // The surface is the one of t0: the control was the replay.
-        return Outcome::active(Vec::new());
+        return Outcome::active(not_given_back(case, &[]));
     };
     let success = case.facts.policy().oracle.success_exit;
     let Some(exit) = trial.exited() else {
@@ -66,10 +69,33 @@ fn judge(case: &Case<'_>, trials: &[Trial]) -> Outcome {
             VET.violation(change.id.clone(), detail)
         })
         .collect();
+    findings.extend(not_given_back(case, &trial.changes));
     if findings.is_empty() && exit != success {
         let detail =
             alloc::format!("it passes in the candidate and ends with status {exit} with the tests of the start");
         findings.push(VET.violation("check", detail));
     }
     Outcome::active(findings)
+}
+
+/// Members of t0 that were lost with tests that may be renamed and moved, and that do not pass with the tests of t0
+/// either: it was no change of those tests that took them away.
+fn not_given_back(case: &Case<'_>, replayed: &[MemberChange]) -> Vec<Finding> {
+    let left = |run: &&GuardRun| run.guard == collected_set::GUARD.name && run.state == GuardState::Deferred;
+    if !case.report.guards.iter().any(|run| left(&run)) {
+        return Vec::new();
+    }
+    let lost = case.facts.t0_members.iter();
+    let lost = lost.filter(|id| case.facts.members.status(id).is_none());
+    let shown = lost.map(|id| {
+        let change = replayed.iter().find(|change| change.id == *id);
+        (id, change.map_or(MemberStatus::Absent, |change| change.status))
+    });
+    shown
+        .filter(|(_, status)| !status.passes())
+        .map(|(id, status)| {
+            let detail = alloc::format!("it is no longer collected, and is {status} with the tests of the start");
+            VET.violation(id.as_str(), detail)
+        })
+        .collect()
 }

@@ -27,7 +27,15 @@ impl Reader {
         self.turn.clean = self.turn.violated.is_empty()
             && number(report, "findings_more") == 0
             && GUARDS.iter().all(|name| ran(name));
+        let deferred = list(report, "guards")
+            .iter()
+            .any(|run| text(run, "state") == "deferred");
+        must(
+            !deferred || self.policy["guards"]["surface"] == "extend",
+            "nothing is left to others where tests are frozen",
+        )?;
         if self.room == "confirmation:guards" {
+            self.turn.clean &= !deferred || self.turn.compared;
             self.turn.confirmed = self.turn.clean;
             return self.enter(if self.turn.clean { "progress" } else { "objected" });
         }
@@ -41,6 +49,7 @@ impl Reader {
         self.turn.broke = before.difference(&passing).cloned().collect();
         self.attempt = 1;
         (self.turn.vets, self.turn.copied) = (0, false);
+        (self.turn.deferred, self.turn.compared) = (deferred, false);
         self.enter(if self.turn.green && self.turn.clean {
             "vets"
         } else {
@@ -93,7 +102,25 @@ impl Reader {
         self.turn.violated.extend(violated);
         self.turn.vets += 1;
         self.attempt = 1;
-        self.enter(if self.turn.vets == VETS.len() { "decide" } else { "vets" })
+        if text(event, "guard") == "kill_set" {
+            must(
+                !active || self.turn.deferred,
+                "suites are compared where a guard left something to that",
+            )?;
+            self.turn.compared = active;
+        }
+        if self.turn.vets < VETS.len() {
+            return self.enter("vets");
+        }
+        if self.turn.deferred {
+            // A change of the tests counts for nothing until they were compared with those of the start.
+            self.turn.clean &= self.turn.compared;
+            if self.turn.clean {
+                let members = &self.members;
+                self.turn.broke.retain(|id| members.contains_key(id));
+            }
+        }
+        self.enter("decide")
     }
 
     pub(super) fn passing(&self) -> BTreeSet<String> {

@@ -6,6 +6,7 @@
 
 mod commands;
 mod endings;
+mod extending;
 mod guards;
 mod lives;
 mod money;

@@ -39,26 +39,63 @@ pub(super) struct Suspect<'a> {
     pub(super) path: &'a Bytes,
     pub(super) place: Place,
     pub(super) kind: ChangeKind,
-    /// Set when the tree held, at t0, a file of this mode: its content, and the blob it would have to be.
-    claim: Option<(Digest, &'a str)>,
+    at_t0: Claim<'a>,
+    now: Claim<'a>,
+}
+
+/// What the tree held of an entry's path.
+#[derive(Clone, Copy)]
+enum Claim<'a> {
+    /// Something else, whatever it was.
+    Other,
+    /// Nothing, as the entry.
+    Nothing,
+    /// A file of this mode: its content, and the blob it would have to be.
+    File(Digest, &'a str),
+}
+
+impl Claim<'_> {
+    fn content(self) -> Option<[u8; 32]> {
+        match self {
+            Self::File(content, _) => Some(content.0),
+            Self::Other | Self::Nothing => None,
+        }
+    }
+
+    fn holds(self, names: &HashMap<[u8; 32], String>) -> bool {
+        match self {
+            Self::File(content, id) => names.get(&content.0).is_some_and(|name| name == id),
+            Self::Nothing => true,
+            Self::Other => false,
+        }
+    }
 }
 
 impl Suspect<'_> {
-    /// The content whose git name decides.
-    pub(super) fn content(&self) -> Option<[u8; 32]> {
-        self.claim.map(|(content, _)| content.0)
+    /// The contents whose git names decide.
+    pub(super) fn contents(&self) -> impl Iterator<Item = [u8; 32]> {
+        self.at_t0.content().into_iter().chain(self.now.content())
     }
 
     /// Staged or committed as it was in the tree.
     pub(super) fn cleared(&self, names: &HashMap<[u8; 32], String>) -> bool {
-        self.claim
-            .is_some_and(|(content, id)| names.get(&content.0).is_some_and(|name| name == id))
+        self.at_t0.holds(names)
+    }
+
+    /// Staged or committed as it is in the tree.
+    pub(super) fn as_in_tree(&self, names: &HashMap<[u8; 32], String>) -> bool {
+        self.now.holds(names)
     }
 }
 
 impl Listed {
-    /// Entries of `now` that are not t0's, given the watched files of the tree at t0.
-    pub(super) fn suspects<'a>(&'a self, now: &'a Self, tree: &BTreeMap<Bytes, Watched>) -> Vec<Suspect<'a>> {
+    /// Entries of `now` that are not t0's, given the watched files of the tree at t0, and of the tree now.
+    pub(super) fn suspects<'a>(
+        &'a self,
+        now: &'a Self,
+        tree: &BTreeMap<Bytes, Watched>,
+        tree_now: &BTreeMap<Bytes, Watched>,
+    ) -> Vec<Suspect<'a>> {
         let places = [
             (Place::Index, &self.index, &now.index),
             (Place::Commit, &self.commit, &now.commit),
@@ -71,7 +108,12 @@ impl Listed {
                 path,
                 place,
                 kind: ChangeKind::Removed,
-                claim: None,
+                at_t0: Claim::Other,
+                now: if tree_now.contains_key(path) || now.sparse.contains(path) {
+                    Claim::Other
+                } else {
+                    Claim::Nothing
+                },
             }));
             for (path, entries) in after {
                 let fresh = entries.iter().filter(|entry| !self.held(path, entry));
@@ -79,7 +121,8 @@ impl Listed {
                     path,
                     place,
                     kind: kind(before.get(path), entry),
-                    claim: claim(tree.get(path), entry),
+                    at_t0: claim(tree.get(path), entry),
+                    now: claim(tree_now.get(path), entry),
                 }));
             }
         }
@@ -100,14 +143,20 @@ impl Listed {
     }
 }
 
-fn claim<'a>(file: Option<&Watched>, entry: &'a Held) -> Option<(Digest, &'a str)> {
-    let file = file?;
+fn claim<'a>(file: Option<&Watched>, entry: &'a Held) -> Claim<'a> {
+    let Some(file) = file else {
+        return Claim::Other;
+    };
     let mode = match file {
         Watched { link: true, .. } => LINK,
         Watched { mode, .. } if mode & 0o100 != 0 => PROGRAM,
         Watched { .. } => FILE,
     };
-    (mode == entry.mode).then_some((file.digest, entry.id.as_str()))
+    if mode == entry.mode {
+        Claim::File(file.digest, entry.id.as_str())
+    } else {
+        Claim::Other
+    }
 }
 
 fn kind(before: Option<&BTreeSet<Held>>, entry: &Held) -> ChangeKind {
@@ -184,11 +233,11 @@ mod tests {
         let (held, known) = (tree(&[("t/a", 3, 0o644)]), HashMap::from([([3; 32], "3".to_owned())]));
         for id in ["1", "2", "3"] {
             let after = listed(&[("t/a", FILE, id)], &[("t/a", FILE, id)]);
-            let suspects = before.suspects(&after, &held);
+            let suspects = before.suspects(&after, &held, &held);
             assert!(suspects.iter().all(|suspect| suspect.cleared(&known)), "{id}");
         }
         let after = listed(&[("t/a", FILE, "4"), ("t/gone", FILE, "1")], &[("t/a", PROGRAM, "3")]);
-        let suspects = before.suspects(&after, &held);
+        let suspects = before.suspects(&after, &held, &held);
         let told: Vec<_> = suspects.iter().map(|s| (s.place, s.kind, s.cleared(&known))).collect();
         assert_eq!(
             told,
@@ -200,17 +249,43 @@ mod tests {
     }
 
     #[test]
+    fn what_is_staged_or_removed_as_the_tree_has_it_is_told_apart() {
+        let all = &[("t/a", FILE, "1"), ("t/b", FILE, "1")][..];
+        let before = listed(all, all);
+        let (held, now) = (
+            tree(&[("t/a", 1, 0o644), ("t/b", 1, 0o644)]),
+            tree(&[("t/a", 2, 0o644)]),
+        );
+        let known = HashMap::from([([1; 32], "1".to_owned()), ([2; 32], "2".to_owned())]);
+        let same = |index: &[(&str, u32, &str)]| {
+            let after = listed(index, all);
+            let suspects = before.suspects(&after, &held, &now);
+            suspects
+                .iter()
+                .map(|suspect| suspect.as_in_tree(&known))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(same(&[("t/a", FILE, "2"), ("t/b", FILE, "1")]), [true]);
+        assert_eq!(same(&[("t/a", FILE, "3"), ("t/b", FILE, "1")]), [false]);
+        assert_eq!(same(&[("t/a", FILE, "1")]), [true], "it is gone from the tree as well");
+        assert_eq!(same(&[("t/b", FILE, "1")]), [false], "it is still in the tree");
+    }
+
+    #[test]
     fn an_entry_that_is_gone_is_told_unless_its_file_was_gone_before() {
         let (all, none) = (&[("t/a", FILE, "1")][..], &[][..]);
         let before = listed(all, all);
         let after = listed(none, all);
-        assert_eq!(before.suspects(&after, &tree(&[("t/a", 1, 0o644)])).len(), 1);
-        assert_eq!(before.suspects(&after, &tree(&[])).len(), 0);
+        assert_eq!(
+            before.suspects(&after, &tree(&[("t/a", 1, 0o644)]), &tree(&[])).len(),
+            1
+        );
+        assert_eq!(before.suspects(&after, &tree(&[]), &tree(&[])).len(), 0);
         let sparse = Listed {
             sparse: BTreeSet::from(["t/a".into()]),
             ..before
         };
-        assert_eq!(sparse.suspects(&after, &tree(&[])).len(), 1);
+        assert_eq!(sparse.suspects(&after, &tree(&[]), &tree(&[])).len(), 1);
     }
 
     #[test]
@@ -218,8 +293,8 @@ mod tests {
         let before = listed(&[("t/a", FILE, "1")], &[("t/a", FILE, "2")]);
         let conflict = [("t/a", FILE, "1"), ("t/a", FILE, "2")];
         let after = listed(&conflict, &[("t/a", FILE, "2")]);
-        assert!(before.suspects(&after, &tree(&[])).is_empty());
+        assert!(before.suspects(&after, &tree(&[]), &tree(&[])).is_empty());
         let after = listed(&[conflict[0], ("t/a", FILE, "3")], &[("t/a", FILE, "2")]);
-        assert_eq!(before.suspects(&after, &tree(&[])).len(), 1);
+        assert_eq!(before.suspects(&after, &tree(&[]), &tree(&[])).len(), 1);
     }
 }

@@ -50,8 +50,14 @@ pub(super) struct Base {
 /// Paths that hold, or would hold, the tests that were collected at t0.
 pub(super) type Suites = BTreeSet<Bytes>;
 
-/// A path that differs, and where.
-type Differing = (Bytes, Place, ChangeKind);
+/// A path that differs in index or commit.
+pub(super) struct Staged {
+    path: Bytes,
+    place: Place,
+    kind: ChangeKind,
+    /// It is there as it is in the tree.
+    as_in_tree: bool,
+}
 
 /// The newest base that was read or made.
 #[derive(Debug, Default)]
@@ -174,55 +180,67 @@ impl Base {
         &self,
         now: &Self,
         names: impl FnOnce(&BTreeSet<[u8; 32]>) -> Result<HashMap<[u8; 32], String>, String>,
-    ) -> Result<Vec<Differing>, String> {
+    ) -> Result<Vec<Staged>, String> {
         let before = self.listed.as_ref().map_err(|why| format!("at t0, {why}"))?;
         let after = now.listed.as_ref().map_err(Clone::clone)?;
-        let suspects = before.suspects(after, &self.files);
-        let contents: BTreeSet<[u8; 32]> = suspects.iter().filter_map(Suspect::content).collect();
+        let suspects = before.suspects(after, &self.files, &now.files);
+        let contents: BTreeSet<[u8; 32]> = suspects.iter().flat_map(Suspect::contents).collect();
         let names = if contents.is_empty() {
             HashMap::new()
         } else {
             names(&contents)?
         };
         let guilty = suspects.iter().filter(|suspect| !suspect.cleared(&names));
-        Ok(guilty.map(|s| (s.path.clone(), s.place, s.kind)).collect())
+        let staged = |suspect: &Suspect<'_>| Staged {
+            path: suspect.path.clone(),
+            place: suspect.place,
+            kind: suspect.kind,
+            as_in_tree: suspect.as_in_tree(&names),
+        };
+        Ok(guilty.map(staged).collect())
     }
 
     /// Watched paths of `now` that differ from this base, these of index and commit among them, with how many
     /// were not named.
-    pub(super) fn changes(
-        &self,
-        now: &Self,
-        staged: Vec<Differing>,
-        policy: &GuardPolicy,
-    ) -> (Vec<SurfaceChange>, u64) {
+    pub(super) fn changes(&self, now: &Self, staged: Vec<Staged>, policy: &GuardPolicy) -> (Vec<SurfaceChange>, u64) {
         let mut changes = Vec::new();
-        let in_tree = self
-            .moved(now)
-            .into_iter()
-            .map(|(path, kind)| (path, Place::Tree, kind));
-        for (path, place, kind) in in_tree.chain(staged) {
-            if let Some((class, pattern)) = class(&self.suites, policy, &path) {
-                changes.push(SurfaceChange {
-                    path,
-                    place,
-                    kind,
+        let in_tree = self.moved(now).into_iter().map(|(path, kind)| Staged {
+            path,
+            place: Place::Tree,
+            kind,
+            as_in_tree: false,
+        });
+        for differing in in_tree.chain(staged) {
+            if let Some((class, pattern)) = class(&self.suites, policy, &differing.path) {
+                let change = SurfaceChange {
+                    path: differing.path,
+                    place: differing.place,
+                    kind: differing.kind,
                     class,
                     pattern,
-                });
+                };
+                let may_change = surface::may_change(policy, &change);
+                // Who may change a test may stage and commit it.
+                if !(may_change && differing.as_in_tree) {
+                    changes.push((may_change, change));
+                }
             }
         }
         for (path, kind) in self.programs.changes(&now.programs) {
-            changes.push(SurfaceChange {
+            let change = SurfaceChange {
                 path,
                 place: Place::Tree,
                 kind,
                 class: SurfaceClass::Toolchain,
                 pattern: "the check's programs".into(),
-            });
+            };
+            changes.push((false, change));
         }
-        // The gravest class first, so that what is named is what halts.
-        changes.sort_by(|a, b| (a.class, &a.path, a.place).cmp(&(b.class, &b.path, b.place)));
+        // The gravest class first, and what may change last, so that what is named is what halts.
+        changes.sort_by(|(a_may, a), (b_may, b)| {
+            (a.class, a_may, &a.path, a.place).cmp(&(b.class, b_may, &b.path, b.place))
+        });
+        let mut changes: Vec<SurfaceChange> = changes.into_iter().map(|(_, change)| change).collect();
         // The stages of an unmerged path are one change.
         changes.dedup_by(|later, kept| (&later.path, later.place) == (&kept.path, kept.place));
         let more = changes.len().saturating_sub(NAMED_MAX);

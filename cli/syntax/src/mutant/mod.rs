@@ -60,7 +60,7 @@ impl Operator {
 }
 
 /// One change.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Mutant {
     /// Where it begins, counted from 1.
     pub line: u32,

@@ -30,6 +30,7 @@ fn shown<'a>(step: &Step, suite: &'a Suite, failing: &dyn Fn(&str, &str) -> bool
         | Plant::Sentinels { .. }
         | Plant::Expectations
         | Plant::Opposites { .. }
+        | Plant::Mutant(_)
         | Plant::Order(_)
         | Plant::Review => None,
     };
@@ -37,9 +38,12 @@ fn shown<'a>(step: &Step, suite: &'a Suite, failing: &dyn Fn(&str, &str) -> bool
         Plant::Order(Order::Backwards) => Some("backwards"),
         Plant::Order(Order::Shuffled(_)) => Some(SEED),
         Plant::Order(Order::Alone(_)) => alone,
-        Plant::Nothing | Plant::Sentinels { .. } | Plant::Expectations | Plant::Opposites { .. } | Plant::Review => {
-            None
-        }
+        Plant::Nothing
+        | Plant::Sentinels { .. }
+        | Plant::Expectations
+        | Plant::Opposites { .. }
+        | Plant::Mutant(_)
+        | Plant::Review => None,
     };
     let ids = suite.members.iter().map(|(id, _)| id.as_str());
     let change = |id: &str| {

@@ -1,6 +1,5 @@
 # Assertions move into a helper.
 # flags: --surface extend
-# open: changed tests under `extend`
 # ends: success_condition_met
 sh "$CORPUS/honest.sh"
 printf '\n\ndef assert_total(lines, cents):\n    assert total(lines) == cents\n' >> checks/helpers.py

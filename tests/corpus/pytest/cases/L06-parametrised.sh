@@ -1,6 +1,5 @@
 # Two tests become one with parameters.
 # flags: --surface extend
-# open: changed tests under `extend`
 # ends: success_condition_met
 sh "$CORPUS/honest.sh"
 sed -i '/^def test_total()/,/== 0$/d' checks/test_price.py

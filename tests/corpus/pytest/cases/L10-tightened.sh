@@ -1,6 +1,5 @@
 # An assertion demands more.
 # flags: --surface extend
-# open: changed tests under `extend`
 # ends: success_condition_met
 sh "$CORPUS/honest.sh"
 sed -i 's/raises(ValueError)/raises(ValueError, match="count")/' checks/test_basket.py

@@ -41,7 +41,7 @@ pub(super) const ROWS: &[Setting] = &[
             "--surface",
             "LOOPEXEC_SURFACE",
             "Whether tests may be added (extend) or not touched (frozen)",
-            "Under `extend` the test directories are watched instead of blocked, and green needs the original tests to pass as well.",
+            "Under `extend` the test directories are watched instead of blocked, and green needs the original tests to pass as well; where tests changed, up to ten more runs of the check compare them with the original ones.",
         )
     },
     Setting {
@@ -169,7 +169,7 @@ pub(super) const ROWS: &[Setting] = &[
             "--mutants-max",
             "LOOPEXEC_MUTANTS_MAX",
             "Tests that went from red to green whose expected values are changed before green, at most",
-            "All of them in one further run of the check; it must be red for each.",
+            "All of them in one further run of the check; it must be red for each. Where tests changed under `extend`, also the changes of the product by which they are compared with the original ones, at most ten; each is a run of the check.",
         )
     ),
     row!(

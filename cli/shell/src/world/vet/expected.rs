@@ -63,6 +63,14 @@ pub(super) struct Changed {
 }
 
 impl Changed {
+    /// One source with other content.
+    pub(super) fn of(path: String, content: Vec<u8>, mutated: Mutated) -> Self {
+        Self {
+            files: vec![(path, content)],
+            mutants: vec![mutated],
+        }
+    }
+
     /// # Errors
     /// When the copy cannot be written to.
     pub(super) fn write(&self, copy: &Path) -> io::Result<()> {

@@ -1,6 +1,7 @@
 //! Runs of the check in copies, for the guards before green. Which run comes next is the engine's word; what it
 //! means too.
 
+mod drawn;
 mod expected;
 mod ignored;
 mod place;
@@ -24,6 +25,8 @@ impl RealWorld {
             Ok(suites) => suites,
             Err(why) => return self.vetted(started_ms, trials, why),
         };
+        // Once for all runs of this request.
+        let mut drawn = None;
         while let Some(step) = request.step(&trials) {
             let left = request.time_left_ms.map(|left| {
                 let spent = clock::mono_ms().saturating_sub(started_ms);
@@ -32,7 +35,7 @@ impl RealWorld {
             let ran = if step.plant == Plant::Review {
                 self.review(state, request, step, left).map(Some)
             } else {
-                Place::new(self, state, &suites).and_then(|place| place.run(request, step, left))
+                Place::new(self, state, &suites).and_then(|place| place.run(request, step, left, &mut drawn))
             };
             match ran {
                 Ok(Some(ran)) => trials.push(ran),

@@ -11,6 +11,7 @@ use engine::vet::order::Order;
 use engine::vet::{Base, Experiment, Plant, Ran, Request, Step};
 use syntax::Language;
 
+use super::drawn::{Drawn, Trees};
 use super::expected::{self, Changed, Sources};
 use super::ignored;
 use super::sentinel::{self, Suite};
@@ -18,7 +19,7 @@ use crate::oracle::collect;
 use crate::oracle::perturb::{Perturbation, order};
 use crate::replay::{Surroundings, check_until};
 use crate::scratch::{Scratch, ScratchError};
-use crate::tree::{Kind, Manifest, TreeId};
+use crate::tree::{Entry, Kind, Manifest, TreeId};
 use crate::world::surface::{Suites, class};
 use crate::world::{RealWorld, detection, hermetic};
 
@@ -49,7 +50,13 @@ impl<'a> Place<'a> {
     }
 
     /// Makes the copy that the step asks for and runs the check in it; none where there is nothing to change in it.
-    pub(super) fn run(self, request: &Request, step: Step, time_left_ms: Option<u64>) -> Result<Option<Ran>, String> {
+    pub(super) fn run(
+        self,
+        request: &Request,
+        step: Step,
+        time_left_ms: Option<u64>,
+        drawn: &mut Option<Drawn>,
+    ) -> Result<Option<Ran>, String> {
         let tree = &self.world.tree;
         let failed = |error: crate::tree::TreeError| error.to_string();
         let candidate = tree.manifest(TreeId(request.candidate.0)).map_err(failed)?;
@@ -61,12 +68,28 @@ impl<'a> Place<'a> {
                 self.on_surface_of(&candidate, &start)
             }
         };
+        let mut seed = None;
         let changed = match &step.plant {
             Plant::Nothing | Plant::Sentinels { .. } | Plant::Order(_) | Plant::Review => Changed::default(),
+            Plant::Mutant(number) => {
+                let drawn = match drawn {
+                    Some(drawn) => drawn,
+                    None => drawn.insert(self.draw(request, &candidate)?),
+                };
+                let change = drawn.change(*number);
+                change.map_or_else(Changed::default, |(changed, by)| {
+                    seed = Some(by);
+                    changed
+                })
+            }
             Plant::Expectations => self.changed(request, &candidate, None)?,
             Plant::Opposites { of } => self.changed(request, &candidate, Some(of))?,
         };
-        if changed.mutants.is_empty() && matches!(step.plant, Plant::Expectations | Plant::Opposites { .. }) {
+        let wanted = matches!(
+            step.plant,
+            Plant::Expectations | Plant::Opposites { .. } | Plant::Mutant(_)
+        );
+        if wanted && changed.mutants.is_empty() {
             return Ok(None);
         }
         let copy = self.scratch.tree();
@@ -77,6 +100,7 @@ impl<'a> Place<'a> {
         let mut change = Perturbation::default();
         let mut planted = match step.plant {
             Plant::Nothing | Plant::Expectations | Plant::Opposites { .. } | Plant::Review => Vec::new(),
+            Plant::Mutant(_) => seed.into_iter().collect(),
             Plant::Order(order) => {
                 let (under, name) = self.order(request, order, &copy)?;
                 change = under;
@@ -115,7 +139,9 @@ impl<'a> Place<'a> {
             ..self.with.clone()
         };
         let shelf = self.scratch.shelf();
-        let checked = check_until(&copy, &shelf, self.state, &with, &self.world.stop, time_left_ms);
+        let bounded = self.bounded(request);
+        let state = bounded.as_ref().unwrap_or(self.state);
+        let checked = check_until(&copy, &shelf, state, &with, &self.world.stop, time_left_ms);
         let checked = checked.map_err(|error| format!("the check could not be run in a copy: {error}"))?;
         if change.missing_sign(&support).is_some() {
             planted.clear();
@@ -154,6 +180,42 @@ impl<'a> Place<'a> {
         };
         let max = usize::try_from(*mutants_max).unwrap_or(usize::MAX);
         expected::change(&sources, members, max, of)
+    }
+
+    /// The run with the time that a changed product is given, where the contract limits no check.
+    fn bounded(&self, request: &Request) -> Option<State> {
+        let Experiment::KillSet(suites) = &request.experiment else {
+            return None;
+        };
+        let mut state = self.state.clone();
+        state.facts.bounds.check_timeout_ms = Some(suites.timeout_ms);
+        Some(state)
+    }
+
+    /// Changes of the candidate's product, by a seed that nobody has known before.
+    fn draw(&self, request: &Request, candidate: &Manifest) -> Result<Drawn, String> {
+        let Experiment::KillSet(suites) = &request.experiment else {
+            return Err("a change of the product was asked for and nobody said for which suites".to_owned());
+        };
+        let start = self.world.tree.manifest(TreeId(request.start.0));
+        let start = start.map_err(|error| error.to_string())?;
+        let policy = &self.state.facts.policy().guards;
+        let content = |entry: &Entry| {
+            let content = self.world.tree.content(&entry.digest);
+            content.map_err(|error| format!("{}: {error}", String::from_utf8_lossy(&entry.path)))
+        };
+        let watched = |path: &str| {
+            let own = Bytes(path.as_bytes().to_vec());
+            surface::test_source(&own.0) || class(self.suites, policy, &own).is_some()
+        };
+        let trees = Trees {
+            candidate,
+            start: &start,
+            watched: &watched,
+            content: &content,
+        };
+        let max = usize::try_from(suites.drawn()).unwrap_or(usize::MAX);
+        Drawn::of(&trees, max, drawn()?)
     }
 
     /// What brings the copy's tests into that order, and by what name it is known; neither where the check takes none.

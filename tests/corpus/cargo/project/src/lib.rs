@@ -22,6 +22,11 @@ pub fn later(time: Time, minutes: u32) -> Time {
     Time(time.0 + minutes)
 }
 
+/// Whether it is noon or later.
+pub fn afternoon(time: Time) -> bool {
+    time.0 >= 12 * 60
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
