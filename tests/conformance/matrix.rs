@@ -59,6 +59,7 @@ fn suites() -> BTreeMap<&'static str, Vec<Room>> {
         ("loopexec", "cli/src"),
         ("shell", "cli/shell/src"),
         ("shell", "cli/shell/tests"),
+        ("syntax", "cli/syntax/src"),
         ("fuzz", "fuzz/src"),
         ("fuzz", "fuzz/tests"),
     ];

@@ -107,10 +107,15 @@ fn history(state: &StateDir, run: &RunDir, looked: &mut Looked) {
         let remedy = format!("`loopexec verify {id}` says what of it is good; restore it from a copy");
         looked.problem(&CONCERN, HISTORY_DAMAGED, id, why, remedy);
     };
+    let foreign = |looked: &mut Looked| {
+        let remedy = "read it with the build that wrote it; it keeps nothing else from working".to_owned();
+        looked.note(&CONCERN, id, "another build of loopexec wrote its journal", remedy);
+    };
     match Record::read(run.clone()) {
         Ok(record) => {
             let ended = record.fold.state.as_ref().map(|state| state.facts.halted.is_some());
             match (record.damage, ended) {
+                (Some(damage), _) if of_another_build(&damage) => foreign(looked),
                 (Some(damage), _) => damaged(looked, format!("its journal is damaged: {damage}")),
                 (None, Some(true)) => {}
                 (None, _) => looked.note(
@@ -127,8 +132,14 @@ fn history(state: &StateDir, run: &RunDir, looked: &mut Looked) {
             "it ended before its first event",
             format!("nothing is lost with it: remove {}", run.path().display()),
         ),
+        Err(RecordError::Journal(error)) if of_another_build(&error) => foreign(looked),
         Err(error) => damaged(looked, error.to_string()),
     }
+}
+
+/// Nothing is wrong with such a journal.
+fn of_another_build(error: &journal::Error) -> bool {
+    matches!(error, journal::Error::Corrupt(defect) if defect.code == journal::Code::SchemaTable)
 }
 
 #[cfg(test)]
@@ -157,6 +168,25 @@ mod tests {
         let mut looked = Looked::default();
         look(&patient, &mut looked);
         assert_eq!(looked.findings[0].severity.fault(), Some(STATE_INVALID));
+    }
+
+    #[test]
+    fn a_journal_in_the_shapes_of_another_build_is_not_called_damaged() {
+        let found = |code| {
+            let (seq, segment, offset) = (0, 1, 0);
+            let why = String::new();
+            let defect = journal::Defect {
+                code,
+                seq,
+                kind: None,
+                segment,
+                offset,
+                why,
+            };
+            of_another_build(&journal::Error::Corrupt(Box::new(defect)))
+        };
+        assert!(found(journal::Code::SchemaTable));
+        assert!(!found(journal::Code::Edited));
     }
 
     #[test]
