@@ -169,11 +169,12 @@ fn a_hurried_run_leaves_out_the_costly_experiments_and_says_so() {
         ("t0_replay", "active"),
         ("sentinel_pair", "active"),
         ("oracle_mutation", "off"),
+        ("kill_set", "off"),
         ("order", "off"),
     ];
     assert_eq!(states, expected);
     let off = said.json["guards"]["off"].as_array().cloned().unwrap_or_default();
-    for name in ["oracle_mutation", "order"] {
+    for name in ["oracle_mutation", "kill_set", "order"] {
         assert!(off.iter().any(|known| known == name), "{}", said.all());
     }
 }

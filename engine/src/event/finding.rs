@@ -10,15 +10,15 @@ label! {
     pub enum GuardState {
         /// Ran on complete evidence.
         Active = "active",
-        /// It left what it saw to the guard before green that compares suites; without that guard's word the run cannot
-        /// be green (SPEC 5.2.3).
-        Deferred = "deferred",
         /// Could not run; the run cannot be green unless the contract says that it may (SPEC 5.1).
         Unavailable = "unavailable",
         /// Does not apply to this workdir or runner; said in the receipt.
         NotApplicable = "not_applicable",
         /// Switched off by the contract.
         Off = "off",
+        /// It left what it saw to the guard before green that compares suites; without that guard's word the run cannot
+        /// be green (SPEC 5.2.3).
+        Deferred = "deferred",
     }
 }
 label! {
