@@ -50,7 +50,13 @@ const GUARDS: [&str; 13] = [
 ];
 
 /// Guards before green, in the order in which they speak.
-const VETS: [&str; 4] = ["t0_replay", "sentinel_pair", "oracle_mutation", "order"];
+const VETS: [&str; 5] = [
+    "t0_replay",
+    "sentinel_pair",
+    "oracle_mutation",
+    "order",
+    "code_mutation",
+];
 
 /// Runs that ended like this are never continued.
 const FINAL: [&str; 8] = [

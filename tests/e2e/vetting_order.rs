@@ -170,10 +170,11 @@ fn a_hurried_run_leaves_out_the_costly_experiments_and_says_so() {
         ("sentinel_pair", "active"),
         ("oracle_mutation", "off"),
         ("order", "off"),
+        ("code_mutation", "off"),
     ];
     assert_eq!(states, expected);
     let off = said.json["guards"]["off"].as_array().cloned().unwrap_or_default();
-    for name in ["oracle_mutation", "order"] {
+    for name in ["oracle_mutation", "order", "code_mutation"] {
         assert!(off.iter().any(|known| known == name), "{}", said.all());
     }
 }

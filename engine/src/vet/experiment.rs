@@ -3,9 +3,9 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{oracle_mutation, order, sentinel_pair};
+use super::{code_mutation, oracle_mutation, order, sentinel_pair};
 use crate::effect::Reading;
-use crate::event::candidate::{Mutated, Trial};
+use crate::event::candidate::{Hunk, Mutated, Trial};
 use crate::event::id::Digest;
 use crate::event::measurement::{CommandRun, RunOutcome, StopCause};
 use crate::facts::Facts;
@@ -45,6 +45,8 @@ pub enum Experiment {
     /// The suite in other orders, and some of its tests alone; where one of them ends otherwise, the suite of the start
     /// too.
     Order(order::Suite),
+    /// One small change of the product a run, in lines that the tree of the start does not have.
+    CodeMutants(code_mutation::Trying),
 }
 
 /// What a copy is made of.
@@ -73,6 +75,13 @@ pub enum Plant {
     },
     /// The order in which the runner is told to run its tests.
     Order(order::Order),
+    /// The `nth` mutant of a hunk, both counted from 0; only hunks count that have one. `timeout_ms` is the limit of the
+    /// run where the contract has none.
+    Code {
+        hunk: usize,
+        nth: usize,
+        timeout_ms: Option<u64>,
+    },
 }
 
 /// One run of the check in a copy of its own.
@@ -98,6 +107,9 @@ pub struct Ran {
     /// Names of what was planted.
     pub planted: Vec<String>,
     pub mutants: Vec<Mutated>,
+    /// Where a mutant of the product was planted: the hunks that have any, and what else is another than at the start.
+    pub hunks: Vec<Hunk>,
+    pub unmutated: Vec<String>,
 }
 
 impl Request {
@@ -108,18 +120,20 @@ impl Request {
             return None;
         }
         if !self.control {
-            return self.experiment.step(ran);
+            return self.experiment.step(0, ran);
         }
         let Some((control, rest)) = ran.split_first() else {
             return Some(CONTROL);
         };
         let again = CheckVerdict::of_run(&control.run, control.reading.members_digest);
-        (again == self.verdict).then(|| self.experiment.step(rest)).flatten()
+        (again == self.verdict)
+            .then(|| self.experiment.step(control.run.duration_ms, rest))
+            .flatten()
     }
 }
 
 impl Experiment {
-    fn step(&self, ran: &[Ran]) -> Option<Step> {
+    fn step(&self, control_ms: u64, ran: &[Ran]) -> Option<Step> {
         match self {
             Self::T0Surface { moved } => (*moved && ran.is_empty()).then_some(Step {
                 subject: "t0 surface",
@@ -142,6 +156,7 @@ impl Experiment {
                 }
             }
             Self::Order(suite) => order::step(suite, ran),
+            Self::CodeMutants(trying) => code_mutation::step(trying, control_ms, ran),
         }
     }
 }
@@ -173,6 +188,8 @@ impl Ran {
             changes: facts.members.changes_to(&reading.members),
             planted: self.planted.clone(),
             mutants: self.mutants.clone(),
+            hunks: self.hunks.clone(),
+            unmutated: self.unmutated.clone(),
             note,
             duration_ms: self.run.duration_ms,
         }

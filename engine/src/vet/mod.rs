@@ -9,6 +9,7 @@
 //! vet is one file and one line in [`ALL`]. The first run of an iteration is an unchanged copy of the candidate, the
 //! *control*; where it does not give the verdict again, nothing can be learned from a copy.
 
+pub mod code_mutation;
 mod experiment;
 pub mod oracle_mutation;
 pub mod order;
@@ -82,7 +83,13 @@ impl Vet {
 }
 
 /// Every guard before green, in the order in which they run.
-pub static ALL: &[&Vet] = &[&t0_replay::VET, &sentinel_pair::VET, &oracle_mutation::VET, &order::VET];
+pub static ALL: &[&Vet] = &[
+    &t0_replay::VET,
+    &sentinel_pair::VET,
+    &oracle_mutation::VET,
+    &order::VET,
+    &code_mutation::VET,
+];
 
 /// The guards before green that a hurried contract leaves out (SPEC 5.6.10): what costs more than a run or two of the
 /// check and catches what no other guard does.

@@ -48,13 +48,15 @@ impl World {
         if let Lab::Flip(n) = lab {
             tree.right ^= bit(n);
         }
+        // What its product holds is not written in a language.
         let planted = match step.plant {
             // Its runner has no sentinels and takes no order, and its tests have no source.
             Plant::Nothing
             | Plant::Sentinels { .. }
             | Plant::Expectations
             | Plant::Opposites { .. }
-            | Plant::Order(_) => Vec::new(),
+            | Plant::Order(_)
+            | Plant::Code { .. } => Vec::new(),
         };
         let mut members = tree.members();
         let failed = members.iter().any(|(_, status)| status.fails());
@@ -69,6 +71,8 @@ impl World {
             reading: self.reading(Look::Honest, members, ReportState::Fresh, None, None),
             planted,
             mutants: Vec::new(),
+            hunks: Vec::new(),
+            unmutated: Vec::new(),
         }
     }
 }

@@ -26,15 +26,22 @@ fn suite(runner: &str, newly_passing: &[&str]) -> Suite {
 fn shown<'a>(step: &Step, suite: &'a Suite, failing: &dyn Fn(&str, &str) -> bool) -> Shown<'a> {
     let alone = match step.plant {
         Plant::Order(Order::Alone(number)) => suite.alone(number),
-        Plant::Nothing | Plant::Sentinels { .. } | Plant::Expectations | Plant::Opposites { .. } | Plant::Order(_) => {
-            None
-        }
+        Plant::Nothing
+        | Plant::Sentinels { .. }
+        | Plant::Expectations
+        | Plant::Opposites { .. }
+        | Plant::Order(_)
+        | Plant::Code { .. } => None,
     };
     let planted = match step.plant {
         Plant::Order(Order::Backwards) => Some("backwards"),
         Plant::Order(Order::Shuffled(_)) => Some(SEED),
         Plant::Order(Order::Alone(_)) => alone,
-        Plant::Nothing | Plant::Sentinels { .. } | Plant::Expectations | Plant::Opposites { .. } => None,
+        Plant::Nothing
+        | Plant::Sentinels { .. }
+        | Plant::Expectations
+        | Plant::Opposites { .. }
+        | Plant::Code { .. } => None,
     };
     let ids = suite.members.iter().map(|(id, _)| id.as_str());
     let change = |id: &str| {

@@ -3,6 +3,7 @@
 
 mod expected;
 mod ignored;
+mod mutants;
 mod place;
 mod sentinel;
 
