@@ -25,6 +25,7 @@ mod e2e {
     mod cli_replay;
     mod cli_run;
     mod clocks;
+    mod code_mutation;
     mod corpus;
     mod cost;
     mod deciding;

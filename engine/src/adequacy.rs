@@ -8,7 +8,7 @@ use alloc::string::String;
 use crate::doctor::Fault;
 use crate::effect::Reading;
 use crate::event::halt::HaltReason;
-use crate::event::measurement::ReportState;
+use crate::event::measurement::{ReportState, RunOutcome, StopCause};
 use crate::members::CHECK;
 use crate::probe::{Class, Verdict};
 use crate::words::counted;
@@ -19,6 +19,8 @@ pub const ARTEFACT: Fault = (HaltReason::CheckInadequate, "artefact_consistency"
 pub const SURVIVED: Fault = (HaltReason::CheckInadequate, "code_mutant_survived");
 /// The operator's mutation did not do what it is for.
 pub const MUTATION_FAILED: Fault = (HaltReason::ExecutionFailure, "mutation_failed");
+/// Why a red run says nothing: what was changed cannot be built or loaded.
+const NO_TEST_RAN: &str = "no_test_ran";
 
 /// What the unchanged copy showed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,13 +97,36 @@ pub enum Fate {
 }
 
 impl Fate {
-    pub fn of(verdict: &Verdict) -> Self {
+    /// `shows_tests`: the unchanged copy did.
+    pub fn of(verdict: &Verdict, shows_tests: bool) -> Self {
         match &verdict.class {
-            Class::Green => Self::Survived,
+            Class::Green if verdict.failing.is_empty() => Self::Survived,
+            Class::Green => Self::Killed,
+            Class::Red if shows_tests && verdict.collected.is_empty() => Self::Unjudged(NO_TEST_RAN),
             Class::Red => Self::Killed,
             // A change that never ends was noticed by whoever waits for it.
             Class::Broken { cause, .. } if cause.ends_with("_exceeded") => Self::Killed,
             Class::Broken { cause, .. } => Self::Unjudged(cause),
+        }
+    }
+
+    /// The same of a run in a copy, by how it ended. `fails`: a member is shown as failing. `shown`: there are tests among
+    /// what it shows, or the check never shows any; a program that cannot be built or loaded shows none.
+    pub fn of_run(
+        (stop, outcome, code): (StopCause, RunOutcome, i32),
+        success_exit: i32,
+        fails: bool,
+        shown: bool,
+    ) -> Self {
+        match (stop, outcome, code) {
+            (StopCause::Cancelled | StopCause::RunDeadline, ..) => Self::Unjudged("cut_short"),
+            (StopCause::Deadline | StopCause::Idle | StopCause::FirstOutput | StopCause::OutputCap, ..) => Self::Killed,
+            (StopCause::None, RunOutcome::Exited, code) if code == success_exit && !fails => Self::Survived,
+            (StopCause::None, RunOutcome::Exited, 126 | 127) => Self::Unjudged("check_not_found"),
+            (StopCause::None, RunOutcome::Exited, 129..=192) => Self::Unjudged("check_killed"),
+            (StopCause::None, RunOutcome::Exited, _) if !shown => Self::Unjudged(NO_TEST_RAN),
+            (StopCause::None, RunOutcome::Exited, _) => Self::Killed,
+            (StopCause::None, ..) => Self::Unjudged("check_killed"),
         }
     }
 
@@ -192,10 +217,15 @@ mod tests {
             cause,
             detail: String::new(),
         };
-        assert_eq!(Fate::of(&verdict(Class::Green, &[])), Fate::Survived);
-        assert_eq!(Fate::of(&verdict(Class::Red, &[])), Fate::Killed);
-        assert_eq!(Fate::of(&verdict(broken("check_deadline_exceeded"), &[])), Fate::Killed);
-        let missing = Fate::of(&verdict(broken("check_not_found"), &[]));
+        assert_eq!(Fate::of(&verdict(Class::Green, &[]), false), Fate::Survived);
+        assert_eq!(Fate::of(&verdict(Class::Green, &["a"]), false), Fate::Killed);
+        assert_eq!(Fate::of(&verdict(Class::Red, &[]), false), Fate::Killed);
+        assert_eq!(Fate::of(&verdict(Class::Red, &[]), true), Fate::Unjudged(NO_TEST_RAN));
+        assert_eq!(
+            Fate::of(&verdict(broken("check_deadline_exceeded"), &[]), true),
+            Fate::Killed
+        );
+        let missing = Fate::of(&verdict(broken("check_not_found"), &[]), true);
         assert_eq!(missing, Fate::Unjudged("check_not_found"));
     }
 }

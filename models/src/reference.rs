@@ -51,10 +51,11 @@ const GUARDS: [&str; 14] = [
 ];
 
 /// Guards before green, in the order in which they speak.
-const VETS: [&str; 6] = [
+const VETS: [&str; 7] = [
     "t0_replay",
     "sentinel_pair",
     "oracle_mutation",
+    "code_mutation",
     "kill_set",
     "order",
     "judge",

@@ -42,13 +42,24 @@ wire! {
     }
 }
 wire! {
-    /// One change of what a test demands, and the members that have to notice it.
+    /// One change of what a test demands, and the members that have to notice it; or one of the product, which any may.
     pub struct Mutated {
         pub members: Vec<String>,
         pub path: String,
         pub line: u32,
+        pub operator: String,
         pub from: String,
         pub to: String,
+    }
+}
+wire! {
+    /// Lines of the product that the tree of t0 does not have, and how many mutants of them there are to try.
+    pub struct Hunk {
+        pub path: String,
+        /// Counted from 1.
+        pub first: u32,
+        pub last: u32,
+        pub mutants: u32,
     }
 }
 wire! {
@@ -67,6 +78,10 @@ wire! {
         pub planted: Vec<String>,
         /// What was changed in the sources of the copy.
         pub mutants: Vec<Mutated>,
+        /// With the first mutant of the product: the hunks that have any.
+        pub hunks: Vec<Hunk>,
+        /// And what else of the product is not what it was at t0.
+        pub unmutated: Vec<String>,
         /// What the collector, or the command itself, said of a run that was not green. Untrusted text.
         pub note: String,
         /// What the reviewer said, where it was asked in place of the check.

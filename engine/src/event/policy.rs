@@ -31,6 +31,10 @@ label! {
     pub enum Surface { Frozen = "frozen", Extend = "extend" }
 }
 label! {
+    /// How much of a change the check must notice (SPEC 5.6.5, 5.6.7).
+    pub enum Adequacy { Change = "change", Every = "every" }
+}
+label! {
     /// Whether the identity of the model must be declared.
     pub enum PinMode { Optional = "optional", Required = "required" }
 }
@@ -138,8 +142,9 @@ wire! {
         pub on_violation: OnViolation,
         /// Under `restore`: this many violating iterations halt.
         pub violations_max: u32,
-        /// Members whose expected values are changed before green.
+        /// Members whose expected values are changed before green, and runs with a change of the product.
         pub mutants_max: u32,
+        pub adequacy: Adequacy,
         /// Run the check once more on the same tree before green.
         pub confirm: bool,
         /// A reviewer that may object to what every other guard lets pass.
@@ -328,6 +333,7 @@ impl Default for GuardPolicy {
             on_violation: OnViolation::Halt,
             violations_max: 2,
             mutants_max: 16,
+            adequacy: Adequacy::Change,
             confirm: true,
             judge: None,
             judge_timeout_ms: 600_000,

@@ -37,6 +37,8 @@ pub(crate) fn trial(code: i32) -> Trial {
         changes: vec![],
         planted: vec![],
         mutants: vec![],
+        hunks: vec![],
+        unmutated: vec![],
         note: String::new(),
         verdict: None,
         duration_ms: 5,

@@ -4,9 +4,9 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{judge, kill_set, oracle_mutation, order, sentinel_pair, t0_replay};
+use super::{code_mutation, judge, kill_set, oracle_mutation, order, sentinel_pair, t0_replay};
 use crate::effect::Reading;
-use crate::event::candidate::{JudgeVerdict, Mutated, Trial};
+use crate::event::candidate::{Hunk, JudgeVerdict, Mutated, Trial};
 use crate::event::id::Digest;
 use crate::event::measurement::{CommandRun, RunOutcome, StopCause};
 use crate::facts::Facts;
@@ -50,6 +50,8 @@ pub enum Experiment {
     Order(order::Suite),
     /// No run of the check: the contract's reviewer is asked, in a copy of the candidate.
     Review(Box<judge::Packet>),
+    /// One small change of the product a run, in lines that the tree of the start does not have.
+    CodeMutants(code_mutation::Trying),
 }
 
 /// What a copy is made of.
@@ -82,6 +84,13 @@ pub enum Plant {
     Order(order::Order),
     /// Nothing, and the reviewer runs instead of the check.
     Review,
+    /// The `nth` mutant of a hunk, both counted from 0; only hunks count that have one. `timeout_ms` is the limit of the
+    /// run where the contract has none.
+    Code {
+        hunk: usize,
+        nth: usize,
+        timeout_ms: Option<u64>,
+    },
 }
 
 /// One run of the check in a copy of its own.
@@ -107,6 +116,9 @@ pub struct Ran {
     /// Names of what was planted.
     pub planted: Vec<String>,
     pub mutants: Vec<Mutated>,
+    /// Where a mutant of the product was planted: the hunks that have any, and what else is another than at the start.
+    pub hunks: Vec<Hunk>,
+    pub unmutated: Vec<String>,
     /// What the reviewer answered; none of a check.
     pub review: Option<Review>,
 }
@@ -127,13 +139,15 @@ impl Request {
             return None;
         }
         if !self.control {
-            return self.experiment.step(ran);
+            return self.experiment.step(0, ran);
         }
         let Some((control, rest)) = ran.split_first() else {
             return Some(CONTROL);
         };
         let again = CheckVerdict::of_run(&control.run, control.reading.members_digest);
-        (again == self.verdict).then(|| self.experiment.step(rest)).flatten()
+        (again == self.verdict)
+            .then(|| self.experiment.step(control.run.duration_ms, rest))
+            .flatten()
     }
 }
 
@@ -143,7 +157,7 @@ impl Experiment {
         !matches!(self, Self::Review(_))
     }
 
-    fn step(&self, ran: &[Ran]) -> Option<Step> {
+    fn step(&self, control_ms: u64, ran: &[Ran]) -> Option<Step> {
         match self {
             Self::T0Surface { moved } => (*moved && ran.is_empty()).then_some(Step {
                 subject: t0_replay::SUBJECT,
@@ -168,6 +182,7 @@ impl Experiment {
             Self::KillSet(suites) => kill_set::step(suites, ran),
             Self::Order(suite) => order::step(suite, ran),
             Self::Review(_) => judge::step(ran),
+            Self::CodeMutants(trying) => code_mutation::step(trying, control_ms, ran),
         }
     }
 }
@@ -202,6 +217,8 @@ impl Ran {
             changes: facts.members.changes_to(&reading.members),
             planted: self.planted.clone(),
             mutants: self.mutants.clone(),
+            hunks: self.hunks.clone(),
+            unmutated: self.unmutated.clone(),
             note,
             verdict: None,
             duration_ms: self.run.duration_ms,
@@ -219,6 +236,8 @@ impl Ran {
             changes: Vec::new(),
             planted: Vec::new(),
             mutants: Vec::new(),
+            hunks: Vec::new(),
+            unmutated: Vec::new(),
             note: review.rationale.clone(),
             verdict: Some(review.verdict),
             duration_ms: self.run.duration_ms,

@@ -9,6 +9,7 @@
 //! vet is one file and one line in [`ALL`]. The first run of an iteration is an unchanged copy of the candidate, the
 //! *control*; where it does not give the verdict again, nothing can be learned from a copy.
 
+pub mod code_mutation;
 mod experiment;
 pub mod judge;
 pub mod kill_set;
@@ -90,6 +91,7 @@ pub static ALL: &[&Vet] = &[
     &t0_replay::VET,
     &sentinel_pair::VET,
     &oracle_mutation::VET,
+    &code_mutation::VET,
     &kill_set::VET,
     &order::VET,
     &judge::VET,

@@ -181,6 +181,7 @@ mod tests {
             members: of.iter().map(|id| String::from(*id)).collect(),
             path: "t.py".into(),
             line: 3,
+            operator: "expectation".into(),
             from: "2".into(),
             to: "3".into(),
         }

@@ -61,6 +61,7 @@ impl World {
                     members: Vec::new(),
                     path: "product".into(),
                     line: number + 1,
+                    operator: "constant".into(),
                     from: "right".into(),
                     to: "wrong".into(),
                 });
@@ -71,6 +72,7 @@ impl World {
             | Plant::Expectations
             | Plant::Opposites { .. }
             | Plant::Order(_)
+            | Plant::Code { .. }
             | Plant::Review => {}
         }
         let mut members = tree.members();
@@ -86,6 +88,8 @@ impl World {
             reading: self.reading(Look::Honest, members, ReportState::Fresh, None, None),
             planted: Vec::new(),
             mutants,
+            hunks: Vec::new(),
+            unmutated: Vec::new(),
             review: None,
         }
     }

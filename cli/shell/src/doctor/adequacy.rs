@@ -113,7 +113,7 @@ pub fn adequacy(patient: &Patient, trials: &Trials, looked: &mut Looked) -> Resu
         }
     }
     if let Some(mutate) = &trials.mutate {
-        seen.operator = place.operator(mutate, looked)?;
+        seen.operator = place.operator(mutate, looked, &seen)?;
     }
     place.built_in(trials, looked, &mut seen)?;
     Ok(seen)
@@ -187,7 +187,7 @@ impl<'a> Place<'a> {
     }
 
     /// The operator's mutation in a copy, and the check after it.
-    fn operator(&self, mutate: &str, looked: &mut Looked) -> Result<Option<Fate>, DoctorError> {
+    fn operator(&self, mutate: &str, looked: &mut Looked, seen: &Adequacy) -> Result<Option<Fate>, DoctorError> {
         let mut refused = None;
         let after = self.trial(|tree| {
             let before = Traces::of(tree);
@@ -203,7 +203,7 @@ impl<'a> Place<'a> {
             return Ok(None);
         }
         let Some((verdict, _)) = after else { return Ok(None) };
-        let fate = Fate::of(&verdict);
+        let fate = Fate::of(&verdict, seen.tests.is_some_and(|tests| tests > 0));
         match fate {
             Fate::Killed => looked.ok(&CONCERN, mutate, "the check notices this change"),
             Fate::Survived => {
@@ -289,7 +289,7 @@ impl<'a> Place<'a> {
         for (hunk, mutant) in candidates {
             let after = self.trial(|tree| write(tree, hunk, &mutant))?;
             let Some((verdict, _)) = after else { continue };
-            let fate = Fate::of(&verdict);
+            let fate = Fate::of(&verdict, seen.tests.is_some_and(|tests| tests > 0));
             let subject = format!("{}:{}", hunk.path, mutant.line);
             let change = format!(
                 "`{}` for `{}` ({})",

@@ -28,6 +28,7 @@ fn ran(subject: &str, code: i32, changes: &[(&str, MemberStatus)]) -> Trial {
             members: Vec::new(),
             path: "price.py".into(),
             line: 7,
+            operator: "arithmetic".into(),
             from: "a + b".into(),
             to: "a - b".into(),
         }]

@@ -32,6 +32,7 @@ fn shown<'a>(step: &Step, suite: &'a Suite, failing: &dyn Fn(&str, &str) -> bool
         | Plant::Opposites { .. }
         | Plant::Mutant(_)
         | Plant::Order(_)
+        | Plant::Code { .. }
         | Plant::Review => None,
     };
     let planted = match step.plant {
@@ -43,6 +44,7 @@ fn shown<'a>(step: &Step, suite: &'a Suite, failing: &dyn Fn(&str, &str) -> bool
         | Plant::Expectations
         | Plant::Opposites { .. }
         | Plant::Mutant(_)
+        | Plant::Code { .. }
         | Plant::Review => None,
     };
     let ids = suite.members.iter().map(|(id, _)| id.as_str());

@@ -1,6 +1,6 @@
 //! `[guards]`: which guards run, what they watch, and what a violation does.
 
-use engine::event::policy::{BLOCKED_DEFAULT, GuardPolicy, OnViolation, Policy, Surface};
+use engine::event::policy::{Adequacy, BLOCKED_DEFAULT, GuardPolicy, OnViolation, Policy, Surface};
 use engine::vet::left_out_when_fast;
 
 use super::super::duration;
@@ -168,10 +168,30 @@ pub(super) const ROWS: &[Setting] = &[
             "guards.mutants_max",
             "--mutants-max",
             "LOOPEXEC_MUTANTS_MAX",
-            "Tests that went from red to green whose expected values are changed before green, at most",
-            "All of them in one further run of the check; it must be red for each. Where tests changed under `extend`, also the changes of the product by which they are compared with the original ones, at most ten; each is a run of the check.",
+            "Tests that went from red to green whose expected values are changed before green, and runs with a change of the product, at most",
+            "All tests in one further run of the check, which must be red for each; a run for each change of the product, and where tests changed under `extend`, up to ten more by which they are compared with the original ones.",
         )
     ),
+    Setting {
+        kind: Kind::Choice(labels!(Adequacy)),
+        set: |policy, value| {
+            let label = value.text()?;
+            policy.guards.adequacy = Adequacy::from_label(&label).ok_or_else(|| Fault::Malformed {
+                wanted: labels!(Adequacy).join(" or "),
+                found: label,
+            })?;
+            Ok(())
+        },
+        show: |policy| policy.guards.adequacy.label().to_owned(),
+        ..row::blank(
+            GROUP,
+            "guards.adequacy",
+            "--adequacy",
+            "LOOPEXEC_ADEQUACY",
+            "How much of what was changed the check must notice before green",
+            "`change`: some part of it, and what else it does not notice is a note; `every`: each changed part.",
+        )
+    },
     row!(
         switch negated,
         guards.confirm,

@@ -117,6 +117,7 @@ impl Drawn {
             members: Vec::new(),
             path: spot.path.clone(),
             line: spot.mutant.line,
+            operator: spot.mutant.operator.label().into(),
             from: spot.mutant.original.clone(),
             to: spot.mutant.replacement.clone(),
         };

@@ -227,6 +227,7 @@ impl Library<'_> {
                 members,
                 path,
                 line: mutant.line,
+                operator: mutant.operator.label().to_owned(),
                 from: mutant.original,
                 to: mutant.replacement,
             });

@@ -4,6 +4,7 @@
 mod drawn;
 mod expected;
 mod ignored;
+mod mutants;
 mod place;
 mod review;
 mod sentinel;

@@ -1,10 +1,13 @@
 //! One copy of a recorded tree, with what a check needs beside it, and one run of the check in it.
 
+use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::Path;
+use std::{fs, io};
 
 use engine::State;
+use engine::event::candidate::{Hunk, Mutated};
 use engine::event::id::Bytes;
 use engine::guard::surface;
 use engine::vet::order::Order;
@@ -14,6 +17,7 @@ use syntax::Language;
 use super::drawn::{Drawn, Trees};
 use super::expected::{self, Changed, Sources};
 use super::ignored;
+use super::mutants::{self, Part, Picked, Product, Where};
 use super::sentinel::{self, Suite};
 use crate::oracle::collect;
 use crate::oracle::perturb::{Perturbation, order};
@@ -70,7 +74,9 @@ impl<'a> Place<'a> {
         };
         let mut seed = None;
         let changed = match &step.plant {
-            Plant::Nothing | Plant::Sentinels { .. } | Plant::Order(_) | Plant::Review => Changed::default(),
+            Plant::Nothing | Plant::Sentinels { .. } | Plant::Order(_) | Plant::Code { .. } | Plant::Review => {
+                Changed::default()
+            }
             Plant::Mutant(number) => {
                 let drawn = match drawn {
                     Some(drawn) => drawn,
@@ -92,14 +98,28 @@ impl<'a> Place<'a> {
         if wanted && changed.mutants.is_empty() {
             return Ok(None);
         }
+        let mutant = match step.plant {
+            Plant::Code { hunk, nth, .. } => {
+                let Some(mutant) = self.mutant(request, &candidate, hunk, nth)? else {
+                    return Ok(None);
+                };
+                Some(mutant)
+            }
+            _ => None,
+        };
         let copy = self.scratch.tree();
         tree.materialise_manifest(&copied, &copy).map_err(failed)?;
         let opened_ms = self.state.facts.opened.at.wall_ms;
         ignored::bring_along(&self.world.workdir, &copy, &candidate, opened_ms).map_err(|error| error.to_string())?;
         changed.write(&copy).map_err(|error| error.to_string())?;
+        if let Some(mutant) = &mutant {
+            mutant.write(&copy).map_err(|error| error.to_string())?;
+        }
         let mut change = Perturbation::default();
         let mut planted = match step.plant {
-            Plant::Nothing | Plant::Expectations | Plant::Opposites { .. } | Plant::Review => Vec::new(),
+            Plant::Nothing | Plant::Expectations | Plant::Opposites { .. } | Plant::Code { .. } | Plant::Review => {
+                Vec::new()
+            }
             Plant::Mutant(_) => seed.into_iter().collect(),
             Plant::Order(order) => {
                 let (under, name) = self.order(request, order, &copy)?;
@@ -139,9 +159,8 @@ impl<'a> Place<'a> {
             ..self.with.clone()
         };
         let shelf = self.scratch.shelf();
-        let bounded = self.bounded(request);
-        let state = bounded.as_ref().unwrap_or(self.state);
-        let checked = check_until(&copy, &shelf, state, &with, &self.world.stop, time_left_ms);
+        let bounded = bounded(self.state, request, &step.plant);
+        let checked = check_until(&copy, &shelf, &bounded, &with, &self.world.stop, time_left_ms);
         let checked = checked.map_err(|error| format!("the check could not be run in a copy: {error}"))?;
         if change.missing_sign(&support).is_some() {
             planted.clear();
@@ -151,8 +170,46 @@ impl<'a> Place<'a> {
             run: checked.run,
             reading: checked.reading,
             planted,
-            mutants: changed.mutants,
+            mutants: mutant
+                .as_ref()
+                .map_or(changed.mutants, |mutant| vec![mutant.told.clone()]),
+            hunks: mutant.as_ref().map_or_else(Vec::new, |mutant| mutant.hunks.clone()),
+            unmutated: mutant.map_or_else(Vec::new, |mutant| mutant.others),
             review: None,
+        }))
+    }
+
+    /// One small change of the candidate's product, in lines that the tree of t0 does not have.
+    fn mutant(
+        &self,
+        request: &Request,
+        candidate: &Manifest,
+        hunk: usize,
+        nth: usize,
+    ) -> Result<Option<Planted>, String> {
+        let Experiment::CodeMutants(trying) = &request.experiment else {
+            return Err("a change of the product was asked for and nobody said how many".to_owned());
+        };
+        let tree = &self.world.tree;
+        let start = tree.manifest(TreeId(request.start.0));
+        let start = start.map_err(|error| error.to_string())?;
+        let product = Product {
+            tree,
+            manifest: candidate,
+            suites: self.suites,
+            policy: &self.state.facts.policy().guards,
+        };
+        let max = usize::try_from(trying.mutants_max).unwrap_or(usize::MAX);
+        let Picked { parts, others } = mutants::pick(&product, &Where::ChangedSince(&start), max)?;
+        let Some((told, bytes)) = parts.get(hunk).and_then(|part| part.mutant(nth)) else {
+            return Ok(None);
+        };
+        let is_first = (hunk, nth) == (0, 0);
+        Ok(Some(Planted {
+            told,
+            bytes,
+            hunks: parts.iter().filter(|_| is_first).map(Part::hunk).collect(),
+            others: others.into_iter().filter(|_| is_first).collect(),
         }))
     }
 
@@ -180,16 +237,6 @@ impl<'a> Place<'a> {
         };
         let max = usize::try_from(*mutants_max).unwrap_or(usize::MAX);
         expected::change(&sources, members, max, of)
-    }
-
-    /// The run with the time that a changed product is given, where the contract limits no check.
-    fn bounded(&self, request: &Request) -> Option<State> {
-        let Experiment::KillSet(suites) = &request.experiment else {
-            return None;
-        };
-        let mut state = self.state.clone();
-        state.facts.bounds.check_timeout_ms = Some(suites.timeout_ms);
-        Some(state)
     }
 
     /// Changes of the candidate's product, by a seed that nobody has known before.
@@ -250,6 +297,35 @@ impl<'a> Place<'a> {
         let watched = watched.entries().iter().filter(|entry| is_watched(&entry.path));
         Manifest::new(product.chain(watched).cloned().collect())
     }
+}
+
+/// One mutant of the product, and with the first of them what else there is.
+struct Planted {
+    told: Mutated,
+    bytes: Vec<u8>,
+    hunks: Vec<Hunk>,
+    others: Vec<String>,
+}
+
+impl Planted {
+    fn write(&self, copy: &Path) -> io::Result<()> {
+        fs::write(copy.join(&self.told.path), &self.bytes)
+    }
+}
+
+/// The contract, with a limit for a run that may never end where it has none.
+fn bounded<'a>(state: &'a State, request: &Request, plant: &Plant) -> Cow<'a, State> {
+    let limit = match (&request.experiment, plant) {
+        (_, Plant::Code { timeout_ms, .. }) => *timeout_ms,
+        (Experiment::KillSet(suites), _) => Some(suites.timeout_ms),
+        _ => None,
+    };
+    let Some(limit) = limit else {
+        return Cow::Borrowed(state);
+    };
+    let mut state = state.clone();
+    state.facts.bounds.check_timeout_ms = Some(limit);
+    Cow::Owned(state)
 }
 
 /// A seed that nobody has known before.

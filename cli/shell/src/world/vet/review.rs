@@ -116,6 +116,8 @@ impl RealWorld {
             reading: Reading::nothing(),
             planted: Vec::new(),
             mutants: Vec::new(),
+            hunks: Vec::new(),
+            unmutated: Vec::new(),
             review: Some(review),
         })
     }
