@@ -169,9 +169,10 @@ fn a_hurried_run_leaves_out_the_costly_experiments_and_says_so() {
         ("t0_replay", "active"),
         ("sentinel_pair", "active"),
         ("oracle_mutation", "off"),
+        ("code_mutation", "off"),
         ("kill_set", "off"),
         ("order", "off"),
-        ("code_mutation", "off"),
+        ("judge", "not_applicable"),
     ];
     assert_eq!(states, expected);
     let off = said.json["guards"]["off"].as_array().cloned().unwrap_or_default();
