@@ -20,7 +20,7 @@ pub const SURVIVED: Fault = (HaltReason::CheckInadequate, "code_mutant_survived"
 /// The operator's mutation did not do what it is for.
 pub const MUTATION_FAILED: Fault = (HaltReason::ExecutionFailure, "mutation_failed");
 /// Why a red run says nothing: what was changed cannot be built or loaded.
-const NO_TEST_RAN: &str = "no_test_ran";
+const NO_TEST_RAN: &str = "no test ran";
 
 /// What the unchanged copy showed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -119,7 +119,7 @@ impl Fate {
         shown: bool,
     ) -> Self {
         match (stop, outcome, code) {
-            (StopCause::Cancelled | StopCause::RunDeadline, ..) => Self::Unjudged("cut_short"),
+            (StopCause::Cancelled | StopCause::RunDeadline, ..) => Self::Unjudged("cut short"),
             (StopCause::Deadline | StopCause::Idle | StopCause::FirstOutput | StopCause::OutputCap, ..) => Self::Killed,
             (StopCause::None, RunOutcome::Exited, code) if code == success_exit && !fails => Self::Survived,
             (StopCause::None, RunOutcome::Exited, 126 | 127) => Self::Unjudged("check_not_found"),

@@ -309,7 +309,7 @@ mod tests {
 
     #[test]
     fn a_mutant_without_a_verdict_counts_neither_way() {
-        let (outcome, severities) = weighed(Every, &[hunk(1, 9)], &[], &[(1, Unjudged("no_test_ran"))]);
+        let (outcome, severities) = weighed(Every, &[hunk(1, 9)], &[], &[(1, Unjudged("no test ran"))]);
         assert!(severities.is_empty());
         assert_eq!(outcome.note, "the check noticed 0 of 1 change; 1 came to no verdict");
         let (outcome, _) = weighed(Change, &[], &[], &[]);
