@@ -345,10 +345,10 @@ mod tests {
                 shows_tests: true,
                 usual_ms,
             };
-            match step(&trying, control_ms, &[]).unwrap().plant {
-                Plant::Code { timeout_ms, .. } => timeout_ms,
-                _ => None,
-            }
+            let Plant::Code { timeout_ms, .. } = step(&trying, control_ms, &[]).unwrap().plant else {
+                panic!("it changes no code");
+            };
+            timeout_ms
         };
         assert_eq!(limit(Some(100), 0), Some(10_000));
         assert_eq!(limit(Some(100), 60_000), Some(300_000), "a copy has no build of before");

@@ -15,7 +15,9 @@ impl World {
     pub(super) fn vet(&mut self, request: &Request, lab: Lab) -> Observation {
         let mut trials: Vec<Ran> = Vec::new();
         let mut trouble = String::new();
-        while let Some(step) = request.step(&trials) {
+        // Its product is not written in a language that anything could be changed in.
+        let changes = |step: &Step| !matches!(step.plant, Plant::Code { .. });
+        while let Some(step) = request.step(&trials).filter(changes) {
             if lab == Lab::Fails {
                 trouble = "no space left".into();
                 break;
@@ -27,9 +29,11 @@ impl World {
             trials.push(self.trial(request, step, lab));
         }
         let green = |ran: &Ran| ran.run.exited() == Some(0) || !ran.mutants.is_empty();
-        self.ghosts.vetted = Tree::of(request.candidate)
-            .map(Tree::sources)
-            .filter(|_| !trials.is_empty() && trials.iter().all(green));
+        if !trials.is_empty() || !trouble.is_empty() {
+            self.ghosts.vetted = Tree::of(request.candidate)
+                .map(Tree::sources)
+                .filter(|_| !trials.is_empty() && trials.iter().all(green));
+        }
         self.ghosts.copies_lied = matches!(lab, Lab::Flip(_));
         Observation::Vetted {
             at: self.pass(self.pace_ms),
