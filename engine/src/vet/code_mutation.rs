@@ -54,12 +54,17 @@ fn plan(case: &Case<'_>) -> Plan {
         return Plan::NotApplicable(why);
     }
     let facts = case.facts;
+    let shows_tests = facts.members.iter().any(|(id, _)| !is_pseudo(id));
+    if !shows_tests && facts.policy().guards.adequacy == Adequacy::Change {
+        // A build or a lint is satisfied by many a product, and says nothing else.
+        return Plan::NotApplicable("the check shows no test that could notice a change of the product".into());
+    }
     let control_ms = case.control().map_or(0, |control| control.duration_ms);
     let unlimited = facts.bounds.check_timeout_ms.is_none();
     Plan::Run(Experiment::CodeMutants(Trying {
         mutants_max: facts.policy().guards.mutants_max,
         success_exit: facts.policy().oracle.success_exit,
-        shows_tests: facts.members.iter().any(|(id, _)| !is_pseudo(id)),
+        shows_tests,
         usual_ms: unlimited.then(|| control_ms.max(case.check.run.duration_ms)),
     }))
 }
