@@ -147,7 +147,7 @@ fn a_change_that_never_ends_is_ended_and_counts_as_noticed() {
 #[test]
 fn a_change_in_no_language_that_is_read_is_not_applicable() {
     let shell = Project::committed(&[("answer", "41\n")]);
-    let said = shell.run("echo 42 > answer", "grep -q 42 answer", &[]);
+    let said = shell.run("echo 42 > answer", "grep -q 42 answer", &["--adequacy", "every"]);
     said.converged(1);
     let found = vetted(&shell, &said);
     assert_eq!(found["state"], "not_applicable");
