@@ -168,8 +168,8 @@ pub(super) const ROWS: &[Setting] = &[
             "guards.mutants_max",
             "--mutants-max",
             "LOOPEXEC_MUTANTS_MAX",
-            "Tests that went from red to green whose expected values are changed before green, and runs with a change of the product, at most",
-            "All tests in one further run of the check, which must be red for each; a run for each change of the product, and where tests changed under `extend`, up to ten more by which they are compared with the original ones.",
+            "Changes that are tried before green, at most",
+            "Expected values of tests that went from red to green, all in one further run of the check; changed lines of the product, each in a run of its own; where tests changed under `extend`, up to ten more.",
         )
     ),
     Setting {
