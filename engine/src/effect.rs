@@ -133,7 +133,7 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Of a command that is no check.
+    /// Of a command that nothing is read from.
     pub fn nothing() -> Self {
         Self {
             collector: String::new(),

@@ -47,10 +47,7 @@ const CRATE_TESTS: &str = "use money::{total, Cents};\n\n#[test]\nfn sum() {\n  
 
 /// What the guard said last, as recorded.
 fn vetted(project: &Project, said: &Said) -> serde_json::Value {
-    let events = project.events(said);
-    let mut events = events.into_iter().rev().map(|record| record["event"].clone());
-    let found = events.find(|event| event["event"] == "vetted" && event["guard"] == "oracle_mutation");
-    found.expect("the guard spoke")
+    project.vetted(said, "oracle_mutation")
 }
 
 fn check(python: &str) -> String {

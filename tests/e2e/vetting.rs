@@ -32,15 +32,8 @@ fn money(python: &str) -> (Project, String) {
 
 /// What one guard before green said last: its state and its note.
 fn vetted(project: &Project, said: &Said, guard: &str) -> (String, String) {
-    let events = project.events(said);
-    let events = events.iter().rev().map(|record| &record["event"]);
-    let last = events
-        .into_iter()
-        .find(|event| event["event"] == "vetted" && event["guard"] == guard);
-    let text = |name: &str| {
-        last.map_or("", |event| event[name].as_str().unwrap_or_default())
-            .to_owned()
-    };
+    let last = project.vetted(said, guard);
+    let text = |name: &str| last[name].as_str().unwrap_or_default().to_owned();
     (text("state"), text("note"))
 }
 

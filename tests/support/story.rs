@@ -157,6 +157,14 @@ impl Project {
         lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
+    /// What one guard before green said last, as recorded; null when it did not speak.
+    pub(crate) fn vetted(&self, said: &Said, guard: &str) -> Value {
+        let events = self.events(said).into_iter().rev();
+        let mut events = events.map(|record| record["event"].clone());
+        let found = events.find(|event| event["event"] == "vetted" && event["guard"] == guard);
+        found.unwrap_or_default()
+    }
+
     fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         command.current_dir(self.dir());

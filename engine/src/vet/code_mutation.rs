@@ -8,6 +8,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::experiment::patience_ms;
 use super::t0_replay::bound_to_workdir;
 use super::{Base, Case, Experiment, Plan, Plant, Ran, Step, Vet};
 use crate::adequacy::Fate;
@@ -32,9 +33,6 @@ pub static VET: Vet = Vet {
 const EACH_MAX: usize = 3;
 /// Survivors below this may be no other program than the one they were made of.
 const SURVIVORS_MIN: usize = 2;
-/// A run may take so many times what the check took, and never less than this.
-const PATIENCE: u64 = 5;
-const PATIENCE_MIN_MS: u64 = 10_000;
 /// Changes without a mutant that the note names.
 const NAMED_MAX: usize = 3;
 
@@ -79,9 +77,7 @@ pub(super) fn step(trying: &Trying, control_ms: u64, ran: &[Ran]) -> Option<Step
         None => (0, 0),
         Some(first) => next(trying, &first.hunks, &tried)?,
     };
-    let timeout_ms = trying
-        .usual_ms
-        .map(|usual| usual.max(control_ms).saturating_mul(PATIENCE).max(PATIENCE_MIN_MS));
+    let timeout_ms = trying.usual_ms.map(|usual| patience_ms(usual.max(control_ms)));
     Some(Step {
         subject: "one change of the product",
         base: Base::Candidate,

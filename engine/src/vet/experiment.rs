@@ -131,6 +131,15 @@ pub struct Review {
     pub rationale: String,
 }
 
+/// A run that takes longer than this, or than so many times the check, is hung by what was changed.
+const PATIENCE_MIN_MS: u64 = 10_000;
+const PATIENCE_TIMES: u64 = 5;
+
+/// How long a changed product may take, where the contract limits no check and an unchanged one takes this long.
+pub(super) fn patience_ms(usual_ms: u64) -> u64 {
+    usual_ms.saturating_mul(PATIENCE_TIMES).max(PATIENCE_MIN_MS)
+}
+
 impl Request {
     /// The next run, given those that were made; `None` when there is nothing more to see. Whoever carries the request
     /// out asks this and decides nothing.

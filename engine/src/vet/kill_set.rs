@@ -15,6 +15,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::experiment::patience_ms;
 use super::t0_replay::{self, bound_to_workdir};
 use super::{Base, Case, Experiment, Plan, Plant, Ran, Step, Vet};
 use crate::event::candidate::{Mutated, Trial};
@@ -42,9 +43,6 @@ const DRAWN_TIMES: u32 = 2;
 const TELLING_MIN: u32 = 3;
 /// Members that are named for one change.
 const NAMED_MAX: usize = 3;
-/// A run that takes longer than this, or than that many times the check of the turn, is hung by what was changed.
-const PATIENCE_MIN_MS: u64 = 10_000;
-const PATIENCE_TIMES: u64 = 5;
 
 const NOW: &str = "mutant";
 const AT_T0: &str = "mutant under the tests of the start";
@@ -65,7 +63,6 @@ impl Suites {
         let policy = case.facts.policy();
         let mut start = case.facts.members.clone();
         start.apply(&replay.changes);
-        let patience = case.check.run.duration_ms.saturating_mul(PATIENCE_TIMES);
         Self {
             now: case.facts.members.clone(),
             start,
@@ -74,7 +71,7 @@ impl Suites {
             timeout_ms: policy
                 .bounds
                 .check_timeout_ms
-                .unwrap_or_else(|| patience.max(PATIENCE_MIN_MS)),
+                .unwrap_or_else(|| patience_ms(case.check.run.duration_ms)),
         }
     }
 }

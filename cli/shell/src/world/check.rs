@@ -269,25 +269,13 @@ fn bare(stdout: &[u8], stderr: &[u8], red: bool) -> Reading {
     text.push_str(&String::from_utf8_lossy(stderr));
     let said = red && !text.trim().is_empty();
     Reading {
-        collector: String::new(),
-        note: String::new(),
-        report: ReportState::NotUsed,
-        announced: None,
-        concluded: None,
-        finished: true,
-        complete: true,
-        contradictions: Vec::new(),
-        retried: 0,
-        members: Vec::new(),
-        members_digest: Digest::ZERO,
         messages_digest: if said {
             hash(normalise::message(&text).as_bytes())
         } else {
             Digest::ZERO
         },
         output_digest: Digest(*hasher.finalize().as_bytes()),
-        integrity: None,
-        cost_us: 0,
+        ..Reading::nothing()
     }
 }
 

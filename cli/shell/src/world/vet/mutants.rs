@@ -4,7 +4,7 @@
 //!   tree of t0, tree of now --> changed product files --> hunks --> mutants of each, the telling ones first
 //! ```
 //!
-//! Who asks says how many, and whether on the changed lines or anywhere. Which of them is tried is not said here.
+//! Who asks says how many. Which of them is tried is not said here.
 
 use std::ops::RangeInclusive;
 use std::rc::Rc;
@@ -37,15 +37,6 @@ pub(super) struct Product<'a> {
     pub(super) manifest: &'a Manifest,
     pub(super) suites: &'a Suites,
     pub(super) policy: &'a GuardPolicy,
-}
-
-/// Which lines mutants are wanted of.
-pub(super) enum Where<'a> {
-    /// Those that this tree does not have.
-    ChangedSince(&'a Manifest),
-    /// All of them.
-    #[allow(dead_code, reason = "for guards that compare what two suites notice")]
-    Anywhere,
 }
 
 /// One part of a file, and the mutants of it.
@@ -88,11 +79,11 @@ impl Part {
     }
 }
 
-/// About `max` mutants, never fewer than a few of each part, the telling ones first and spread over the part.
+/// About `max` mutants of lines that `start` does not have, never fewer than a few of each part, the telling ones first and spread over the part.
 ///
 /// # Errors
 /// When a source cannot be read.
-pub(super) fn pick(product: &Product<'_>, at: &Where<'_>, max: usize) -> Result<Picked, String> {
+pub(super) fn pick(product: &Product<'_>, start: &Manifest, max: usize) -> Result<Picked, String> {
     let mut picked = Picked::default();
     let mut found: Vec<(Language, Part)> = Vec::new();
     let mut other = |what: String| {
@@ -100,7 +91,7 @@ pub(super) fn pick(product: &Product<'_>, at: &Where<'_>, max: usize) -> Result<
             picked.others.push(what);
         }
     };
-    for (path, before) in product.files(at)? {
+    for (path, before) in product.files(start)? {
         let Some(entry) = product.manifest.entry(path.as_bytes()) else {
             continue;
         };
@@ -131,7 +122,7 @@ pub(super) fn pick(product: &Product<'_>, at: &Where<'_>, max: usize) -> Result<
             found.push((language, part));
         }
     }
-    for path in product.gone(at) {
+    for path in product.gone(start) {
         other(format!("{path}, which is gone"));
     }
     let each = max.div_ceil(found.len().max(1)).max(EACH_MIN);
@@ -149,14 +140,11 @@ pub(super) fn pick(product: &Product<'_>, at: &Where<'_>, max: usize) -> Result<
 }
 
 impl Product<'_> {
-    /// Paths of the product that differ or are wanted, with what they held before.
-    fn files(&self, at: &Where<'_>) -> Result<Vec<(String, Vec<u8>)>, String> {
+    /// Paths of the product that differ, with what they held before.
+    fn files(&self, start: &Manifest) -> Result<Vec<(String, Vec<u8>)>, String> {
         let mut files = Vec::new();
         for entry in self.manifest.entries().iter().filter(|entry| entry.kind == Kind::File) {
-            let earlier = match at {
-                Where::ChangedSince(start) => start.entry(&entry.path).filter(|old| old.kind == Kind::File),
-                Where::Anywhere => None,
-            };
+            let earlier = start.entry(&entry.path).filter(|old| old.kind == Kind::File);
             if earlier.is_some_and(|old| old.digest == entry.digest) || !self.is_product(&entry.path) {
                 continue;
             }
@@ -173,10 +161,7 @@ impl Product<'_> {
     }
 
     /// Files of the product that are no longer there.
-    fn gone(&self, at: &Where<'_>) -> Vec<String> {
-        let Where::ChangedSince(start) = at else {
-            return Vec::new();
-        };
+    fn gone(&self, start: &Manifest) -> Vec<String> {
         let gone = start
             .entries()
             .iter()

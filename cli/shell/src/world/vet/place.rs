@@ -17,7 +17,7 @@ use syntax::Language;
 use super::drawn::{Drawn, Trees};
 use super::expected::{self, Changed, Sources};
 use super::ignored;
-use super::mutants::{self, Part, Picked, Product, Where};
+use super::mutants::{self, Part, Picked, Product};
 use super::sentinel::{self, Suite};
 use crate::oracle::collect;
 use crate::oracle::perturb::{Perturbation, order};
@@ -200,7 +200,7 @@ impl<'a> Place<'a> {
             policy: &self.state.facts.policy().guards,
         };
         let max = usize::try_from(trying.mutants_max).unwrap_or(usize::MAX);
-        let Picked { parts, others } = mutants::pick(&product, &Where::ChangedSince(&start), max)?;
+        let Picked { parts, others } = mutants::pick(&product, &start, max)?;
         let Some((told, bytes)) = parts.get(hunk).and_then(|part| part.mutant(nth)) else {
             return Ok(None);
         };
