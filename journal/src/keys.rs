@@ -167,8 +167,11 @@ fn resolved(path: &Path) -> Result<PathBuf> {
     if let Ok(real) = fs::canonicalize(path) {
         return Ok(real);
     }
-    if fs::symlink_metadata(path).is_ok() {
-        return Err(refused(path, "it is a link to nothing"));
+    match fs::symlink_metadata(path) {
+        Ok(found) if found.is_symlink() => return Err(refused(path, "it is a link to nothing")),
+        // Somebody made it between the two looks.
+        Ok(_) => return io_result(fs::canonicalize(path), path),
+        Err(_) => {}
     }
     // The nearest folder that exists says where the path really leads; the rest must be plain names.
     let absolute = io_result(std::path::absolute(path), path)?;
