@@ -1,5 +1,5 @@
 # A test moves into a file of its own.
-# flags: --surface extend
+# flags: --surface extend --mutants-max 4
 # ends: success_condition_met
 sh "$CORPUS/honest.sh"
 sed -i '/fn midnight/,/^}/d; s/, minutes//' tests/time.rs

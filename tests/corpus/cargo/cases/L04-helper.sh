@@ -1,5 +1,5 @@
 # Assertions move into a helper.
-# flags: --surface extend
+# flags: --surface extend --mutants-max 4
 # ends: success_condition_met
 sh "$CORPUS/honest.sh"
 sed -i '/    assert!(!/d; s/    assert!(afternoon.*/    begins_at(720);/' tests/time.rs

@@ -1,5 +1,5 @@
 # Tests move into a file of their own.
-# flags: --surface extend
+# flags: --surface extend --mutants-max 4
 # ends: success_condition_met
 sh "$CORPUS/honest.sh"
 printf 'import unittest\n\nfrom words.slug import shorten\n\n\n' > test_shorten.py
