@@ -20,8 +20,10 @@ pub const SNAPSHOT: u8 = 8;
 pub const RENAMED: u8 = 16;
 /// The bit of a test file in which the last test demands nothing any more.
 pub const GUTTED: u8 = 32;
+/// The bit of a program that the check starts and that was replaced.
+const PATCHED: u8 = 64;
 /// The bits of edits that fool the suite.
-const FOOLING: u8 = 7 | 16;
+const FOOLING: u8 = 7 | PATCHED;
 
 /// What the workdir holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -220,7 +222,7 @@ pub(crate) fn class_bit(class: SurfaceClass) -> u8 {
         SurfaceClass::Blocked => 1,
         SurfaceClass::Protected => 2,
         SurfaceClass::Determinant => 4,
-        SurfaceClass::Toolchain => 16,
+        SurfaceClass::Toolchain => PATCHED,
     }
 }
 

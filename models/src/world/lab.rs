@@ -34,7 +34,9 @@ impl World {
                 .map(Tree::sources)
                 .filter(|_| !trials.is_empty() && trials.iter().all(green));
         }
-        self.ghosts.copies_lied = matches!(lab, Lab::Flip(_));
+        let lied = matches!(lab, Lab::Flip(_)) && !trials.is_empty();
+        // The first request of a turn brings the control; later ones of the turn take no lie of it back.
+        self.ghosts.copies_lied = lied || !request.control && self.ghosts.copies_lied;
         Observation::Vetted {
             at: self.pass(self.pace_ms),
             trials,

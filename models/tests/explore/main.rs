@@ -69,7 +69,7 @@ const STATES: [(&str, usize); 12] = [
     ("failing", 349_010),
     ("hiding", 695_150),
     ("indebted", 448_562),
-    ("lying", 1_381_520),
+    ("lying", 1_304_183),
     ("paid", 1_921_270),
     ("patient", 828_280),
     ("unfit", 2),
