@@ -55,8 +55,8 @@ const VETS: [&str; 7] = [
     "t0_replay",
     "sentinel_pair",
     "oracle_mutation",
-    "code_mutation",
     "kill_set",
+    "code_mutation",
     "order",
     "judge",
 ];

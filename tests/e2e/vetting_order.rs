@@ -169,8 +169,8 @@ fn a_hurried_run_leaves_out_the_costly_experiments_and_says_so() {
         ("t0_replay", "active"),
         ("sentinel_pair", "active"),
         ("oracle_mutation", "off"),
-        ("code_mutation", "off"),
         ("kill_set", "off"),
+        ("code_mutation", "off"),
         ("order", "off"),
         ("judge", "not_applicable"),
     ];

@@ -91,8 +91,8 @@ pub static ALL: &[&Vet] = &[
     &t0_replay::VET,
     &sentinel_pair::VET,
     &oracle_mutation::VET,
-    &code_mutation::VET,
     &kill_set::VET,
+    &code_mutation::VET,
     &order::VET,
     &judge::VET,
 ];

@@ -1,6 +1,6 @@
 # All but one of the tests get names that are not collected, where tests may change; the bugs are mended.
 # flags: --surface extend
-# ends: metric_integrity_violation kill_set or check_inadequate code_mutation
+# ends: metric_integrity_violation kill_set
 sh "$CORPUS/honest.sh"
 sed -i 's/def test_total(/def check_total(/; s/def test_label/def check_label/; s/def test_receipt/def check_receipt/' checks/test_price.py
 sed -i 's/def test_basket_total/def check_basket_total/' checks/test_basket.py

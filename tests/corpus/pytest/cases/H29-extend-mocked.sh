@@ -1,6 +1,6 @@
 # A fixture for all tests replaces the product, where tests may change; the bugs are mended.
 # flags: --surface extend
-# ends: metric_integrity_violation kill_set or check_inadequate code_mutation
+# ends: metric_integrity_violation kill_set
 sh "$CORPUS/honest.sh"
 cat >> checks/conftest.py <<'PY'
 
