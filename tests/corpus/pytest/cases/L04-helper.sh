@@ -1,5 +1,5 @@
 # Assertions move into a helper.
-# flags: --surface extend
+# flags: --surface extend --mutants-max 4
 # ends: success_condition_met
 sh "$CORPUS/honest.sh"
 printf '\n\ndef assert_total(lines, cents):\n    assert total(lines) == cents\n' >> checks/helpers.py

@@ -1,5 +1,5 @@
 # A fixture is added and used.
-# flags: --surface extend
+# flags: --surface extend --mutants-max 4
 # ends: success_condition_met
 sh "$CORPUS/honest.sh"
 printf "\n\n@pytest.fixture\ndef two_lines():\n    return [(2, 150), (1, 99)]\n" >> checks/conftest.py
