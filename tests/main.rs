@@ -30,6 +30,7 @@ mod e2e {
     mod deciding;
     mod doctor;
     mod faults;
+    mod flaky;
     mod gaming;
     mod hermetic;
     mod hostile;
