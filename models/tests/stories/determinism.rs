@@ -70,21 +70,20 @@ fn a_tolerated_disagreement_of_the_confirmation_is_not_green_and_the_run_goes_on
 }
 
 #[test]
-fn a_red_that_a_recheck_does_not_see_is_not_taken_for_green() {
-    let script = Script::edits(&[Edit::Nothing]).looks(&[Look::Honest, Look::Honest, Look::Flip(2)]);
-    let run = run(
-        policy(|p| {
-            tolerant(p);
-            p.guards.confirm = false;
-            p.bounds.max_iterations = 2;
-        }),
-        project(3),
-        script,
-    );
-    assert_ne!(
+fn a_green_on_a_tree_that_was_red_is_run_again_even_where_nothing_is_confirmed() {
+    let script = Script::edits(&[Edit::Nothing]).looks(&[Look::Honest, Look::Flip(2), Look::Honest]);
+    let bend = |p: &mut Policy| {
+        tolerant(p);
+        p.guards.confirm = false;
+        p.guards.off = engine::vet::ALL.iter().map(|vet| vet.name.into()).collect();
+        p.bounds.max_iterations = 1;
+    };
+    let run = run(policy(bend), project(3), script);
+    assert_eq!(
         run.state().unwrap().facts.halted.as_ref().unwrap().reason,
-        R::SuccessConditionMet
+        R::MaxIterationsReached
     );
+    assert_eq!(counts(&run), (1, 1));
 }
 
 #[test]
