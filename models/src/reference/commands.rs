@@ -180,9 +180,10 @@ impl Reader {
             ("check_began", "progress") if sampling => {
                 must(!self.look_again, "a resumed run looks before it checks")?;
                 must(!self.turn.restored, "a tree that was put back is not sampled")?;
+                let confirms = self.turn.green && self.policy["guards"]["confirm"] != false;
                 must(
-                    (purpose == "confirmation") == self.turn.green,
-                    "green is confirmed and red rechecked",
+                    (purpose == "confirmation") == confirms,
+                    "green is confirmed, and what is not is rechecked",
                 )?;
                 self.first_sample(&purpose)
             }
