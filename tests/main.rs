@@ -32,6 +32,7 @@ mod e2e {
     mod doctor;
     mod extending;
     mod faults;
+    mod flaky;
     mod gaming;
     mod hermetic;
     mod hostile;

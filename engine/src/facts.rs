@@ -5,6 +5,7 @@ use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use crate::determinism::Determinism;
 use crate::event::halt::HaltReason;
 use crate::event::id::{Digest, Stamp};
 use crate::event::iteration::CheckEnded;
@@ -26,13 +27,6 @@ pub struct Accepted {
     pub passing: IdSet,
     pub failing: IdSet,
     pub statuses: Members,
-}
-
-/// Samples of the check at an unchanged tree.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Determinism {
-    pub samples: u32,
-    pub disagreements: u32,
 }
 
 /// Money as it was booked.
@@ -140,6 +134,7 @@ impl Facts {
     pub(crate) fn new(opened: Arc<RunOpened>) -> Self {
         let bounds = opened.policy.bounds.clone();
         let now = opened.at;
+        let determinism = Determinism::new(opened.policy.oracle.max_flake_ppm);
         Self {
             opened,
             bounds,
@@ -164,7 +159,7 @@ impl Facts {
             history: History::default(),
             violations: 0,
             instant_failures: 0,
-            determinism: Determinism::default(),
+            determinism,
             spend: Spend::default(),
             people: People::default(),
             suspended: None,

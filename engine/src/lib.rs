@@ -45,6 +45,7 @@ extern crate std;
 
 pub mod adequacy;
 pub mod advice;
+mod determinism;
 pub mod doctor;
 mod effect;
 pub mod event;
@@ -63,8 +64,9 @@ mod state;
 pub mod vet;
 pub mod words;
 
+pub use determinism::{Determinism, TOLERANT_FROM_PPM, tolerant};
 pub use effect::{ContextRequest, Effect, IntegrityReading, Next, Observation, Reading};
-pub use facts::{Accepted, Determinism, Facts, People, Spend};
+pub use facts::{Accepted, Facts, People, Spend};
 pub use members::{CHECK, IdSet, Members};
 pub use phase::{Illegal, Phase, open::objection};
 pub use rederive::{Divergence, Rederivation, rederive};

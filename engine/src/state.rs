@@ -8,6 +8,7 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
 
+use crate::determinism::distrust;
 use crate::effect::{Effect, Next};
 use crate::event::Event;
 use crate::event::halt::HaltReason;
@@ -82,6 +83,10 @@ impl State {
         // hand before the check judges it.
         if let Some((reason, detail)) = self.facts.drift.as_ref().filter(|_| self.phase.before_work()) {
             return crate::phase::halt(&self.facts, *reason, "surface_drift", detail);
+        }
+        // What was recorded of the check is not taken back by another life.
+        if let Some(halt) = distrust(&self.facts).filter(|_| self.phase.before_work()) {
+            return halt;
         }
         if let Some(next) = revisit::next(&self.facts, &self.phase) {
             return next;

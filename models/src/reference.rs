@@ -154,6 +154,8 @@ struct Reader {
     accepted: Option<(String, BTreeSet<String>)>,
     line: Line,
     violations: u64,
+    /// Some run disagreed with another one on the same tree.
+    disagreed: bool,
     turn: Turn,
 }
 
@@ -191,6 +193,8 @@ struct Turn {
     /// A sample agreed, disagreed or had no verdict.
     sample: String,
     rechecked: bool,
+    /// A sample disagreed, and that is tolerated: not green.
+    refuted: bool,
     confirmed: bool,
     restored: bool,
     restore_to: String,
@@ -259,6 +263,11 @@ impl Reader {
             "run_opened" => no("a run is opened once"),
             other => no(&format!("there is no event named {other}")),
         }
+    }
+
+    /// From this rate on a disagreement is for the statistics to judge.
+    fn tolerant(&self) -> bool {
+        self.policy["oracle"]["max_flake_ppm"].as_u64() >= Some(50_000)
     }
 
     fn enter(&mut self, room: &str) -> Judgement {

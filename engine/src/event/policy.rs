@@ -173,6 +173,8 @@ wire! {
         pub baseline: bool,
         /// An already green baseline is inadequate instead of converged.
         pub require_red: bool,
+        /// The share of runs that may disagree on one tree, in parts per million (SPEC 6.5.5).
+        pub max_flake_ppm: u32,
     }
 }
 wire! {
@@ -354,6 +356,7 @@ impl Default for Oracle {
             integrity_cmd: None,
             baseline: true,
             require_red: false,
+            max_flake_ppm: 0,
         }
     }
 }

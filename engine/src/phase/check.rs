@@ -9,7 +9,7 @@ use alloc::sync::Arc;
 use super::build_context::out_of_time;
 use super::execute::excerpt;
 use super::guards::Guards;
-use super::{Illegal, Phase, Room, Turn, Walked, halt};
+use super::{CheckVerdict, Illegal, Phase, Room, Turn, Walked, halt};
 use crate::effect::{Effect, Next};
 use crate::event::Event;
 use crate::event::halt::HaltReason;
@@ -216,6 +216,7 @@ impl Room for Check {
                     None => {
                         facts.last_check = Some(Arc::clone(&ended));
                         facts.revisit.measured();
+                        facts.determinism.judged(self.turn.tree, CheckVerdict::of(&ended));
                         self.stage = Stage::Walk(ended);
                     }
                 }

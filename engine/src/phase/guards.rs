@@ -163,6 +163,10 @@ impl Guards {
             Some(StopCause::RunDeadline) => vetting.out_of_time = true,
             Some(_) => vetting.attempt += 1,
             None => {
+                let first = vetting.vetted.iter().all(|earlier| earlier.trials.is_empty());
+                if let Some(control) = vet::control_of(vetted).filter(|_| first) {
+                    facts.determinism.sample(vet::differs(&self.check, control).is_none());
+                }
                 vetting.attempt = 1;
                 vetting.vetted.push(Arc::clone(vetted));
                 if vetted

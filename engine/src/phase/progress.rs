@@ -12,6 +12,7 @@ use alloc::sync::Arc;
 use super::check::Check;
 use super::checkpoint::{Checkpoint, Converged, Ending};
 use super::{CheckVerdict, Illegal, Judged, Phase, Resample, Room, Walked, guards, halt};
+use crate::determinism::distrust;
 use crate::effect::{Effect, Next};
 use crate::event::Event;
 use crate::event::halt::HaltReason;
@@ -40,6 +41,8 @@ enum Confirmation {
     /// The guards have not spoken on it.
     Judge(Arc<CheckEnded>, Walked),
     Held,
+    /// Another run at the same tree disagreed, which the contract tolerates: the turn is not green.
+    Refuted,
     /// The guards object; only a halt is left to record.
     Failed {
         reason: HaltReason,
@@ -68,12 +71,15 @@ impl Progress {
     fn judge(&self, facts: &Facts) -> (History, Option<Alarm>) {
         let mut history = facts.history.clone();
         note(&mut history, self.candidate(), self.restored);
-        let alarm = if self.judged.green.is_some() && !self.restored || self.judged.turn.iteration == 0 {
+        let refuted = self.confirmation == Confirmation::Refuted;
+        let stands = self.judged.green.is_some() && !self.restored && !refuted;
+        let alarm = if stands || self.judged.turn.iteration == 0 {
             None
         } else {
             progress::alarm(&history, &facts.policy().thresholds)
         };
-        (history, alarm)
+        // What a recheck had to confirm and did not is no alarm.
+        (history, alarm.filter(|alarm| !(refuted && alarm.recheck)))
     }
 
     fn candidate(&self) -> Candidate {
@@ -98,8 +104,8 @@ impl Progress {
         if converging && facts.policy().guards.confirm && self.confirmation == Confirmation::None {
             return Some(CheckPurpose::Confirmation);
         }
-        let doubtful = alarm.is_some_and(|alarm| alarm.recheck) && !self.rechecked && !self.restored;
-        doubtful.then_some(CheckPurpose::Recheck)
+        let doubtful = facts.determinism.in_doubt() || alarm.is_some_and(|alarm| alarm.recheck);
+        (doubtful && !self.rechecked && !self.restored).then_some(CheckPurpose::Recheck)
     }
 
     fn verdict(&self, facts: &Facts, history: &History, alarm: Option<Alarm>) -> Next {
@@ -132,7 +138,13 @@ impl Progress {
     }
 
     fn ending(&self, facts: &Facts, judged: &ProgressJudged) -> Option<Ending> {
-        let confirmed = self.confirmation == Confirmation::Held || !facts.policy().guards.confirm;
+        let confirmed = match self.confirmation {
+            Confirmation::Held => true,
+            Confirmation::None => !facts.policy().guards.confirm,
+            Confirmation::Refuted | Confirmation::Walk(_) | Confirmation::Judge(..) | Confirmation::Failed { .. } => {
+                false
+            }
+        };
         if let (Some(green), Some(cleared), true, false) =
             (&self.judged.green, &self.judged.cleared, confirmed, self.restored)
         {
@@ -200,7 +212,10 @@ impl Room for Progress {
                 return Next::Record(guards::judge(facts, &self.judged.turn, check, seen).into());
             }
             Confirmation::Failed { reason, cause, detail } => return halt(facts, *reason, cause, detail),
-            Confirmation::None | Confirmation::Held => {}
+            Confirmation::None | Confirmation::Held | Confirmation::Refuted => {}
+        }
+        if let Some(halt) = distrust(facts) {
+            return halt;
         }
         if iteration == 0 && self.judged.green.is_some() && facts.policy().oracle.require_red {
             let detail = "the check is green before any work, and the contract requires a red start";
@@ -219,10 +234,16 @@ impl Room for Progress {
     }
 
     fn apply(mut self, facts: &mut Facts, event: &Event) -> Result<Phase, Illegal> {
-        if let Some(sample) = self.sample.as_mut().filter(|sample| !sample.agreed()) {
+        if let Some(sample) = self.sample.as_mut().filter(|sample| !sample.settled()) {
             sample.apply(facts, CheckVerdict::of(&self.judged.check), event)?;
-            self.rechecked |= sample.agreed();
-            if let Some(check) = sample.confirmation() {
+            self.rechecked |= sample.settled();
+            if let Some(check) = sample.tolerated() {
+                self.confirmation = Confirmation::Refuted;
+                if self.judged.green.is_some() {
+                    // The next turn is told what went red.
+                    facts.last_check = Some(Arc::clone(check));
+                }
+            } else if let Some(check) = sample.confirmation() {
                 self.confirmation = Confirmation::Walk(Arc::clone(check));
             }
             return Ok(Phase::Progress(self));
@@ -242,7 +263,7 @@ impl Room for Progress {
                 return wrong("the guards speak on the confirmation");
             }
             (Confirmation::Failed { .. }, _) => return wrong("the guards objected to the confirmation"),
-            (settled @ (Confirmation::None | Confirmation::Held), _) => {
+            (settled @ (Confirmation::None | Confirmation::Held | Confirmation::Refuted), _) => {
                 self.confirmation = settled;
                 return self.judge_or_sample(facts, event);
             }

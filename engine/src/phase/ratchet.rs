@@ -14,6 +14,7 @@ use alloc::vec::Vec;
 use super::check::Check;
 use super::progress::Progress;
 use super::{CheckVerdict, Illegal, Judged, Objection, Phase, Resample, Room, halt};
+use crate::determinism::distrust;
 use crate::effect::{Effect, Next};
 use crate::event::Event;
 use crate::event::halt::HaltReason;
@@ -127,6 +128,9 @@ impl Ratchet {
                 .as_deref()
                 .unwrap_or("more findings than could be listed");
             return halt(facts, HaltReason::ObjectiveUnverified, "guard_unavailable", why);
+        }
+        if let Some(halt) = distrust(facts) {
+            return halt;
         }
         if !judged.broke.is_empty() {
             if self.rechecked {
@@ -281,10 +285,10 @@ impl Room for Ratchet {
                 sample.apply(facts, CheckVerdict::of(&self.judged.check), event)?;
                 self.stage = Stage::Recheck(sample);
             }
-            (Stage::Recheck(sample), _) if !sample.agreed() => {
+            (Stage::Recheck(sample), _) if !sample.settled() => {
                 sample.apply(facts, CheckVerdict::of(&self.judged.check), event)?;
-                self.rechecked |= sample.agreed();
-                if sample.agreed() {
+                self.rechecked |= sample.settled();
+                if sample.settled() {
                     self.stage = Stage::Decide;
                 }
             }

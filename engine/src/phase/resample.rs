@@ -10,6 +10,7 @@ use alloc::vec::Vec;
 
 use super::check::{Failure, failure, halt_for};
 use super::{Illegal, Objection, halt};
+use crate::determinism::tolerant;
 use crate::effect::{Effect, Next};
 use crate::event::Event;
 use crate::event::finding::Finding;
@@ -26,6 +27,8 @@ enum Stage {
     Running,
     Agreed(Arc<CheckEnded>),
     Disagreed(String),
+    /// It disagreed, and the contract leaves it to the monitor what that means for the run (SPEC 6.5.5).
+    Tolerated(Arc<CheckEnded>),
     /// It did more than measure; only a halt is left to record.
     Objection(Finding),
     Failed(Arc<CheckEnded>),
@@ -82,7 +85,25 @@ impl Resample {
         matches!(self.stage, Stage::Agreed(_))
     }
 
-    /// It ended without agreement: only a halt is left to record, in this life or in the next.
+    /// The run that disagreed, where that is tolerated.
+    pub(crate) fn tolerated(&self) -> Option<&Arc<CheckEnded>> {
+        match &self.stage {
+            Stage::Tolerated(check) => Some(check),
+            Stage::Ask
+            | Stage::Running
+            | Stage::Agreed(_)
+            | Stage::Disagreed(_)
+            | Stage::Objection(_)
+            | Stage::Failed(_) => None,
+        }
+    }
+
+    /// Nothing is left to do for it, and the run goes on.
+    pub(crate) fn settled(&self) -> bool {
+        self.agreed() || self.tolerated().is_some()
+    }
+
+    /// It ended so that the run is over: only a halt is left to record, in this life or in the next.
     pub(crate) fn failed(&self) -> bool {
         matches!(self.stage, Stage::Disagreed(_) | Stage::Objection(_) | Stage::Failed(_))
     }
@@ -91,7 +112,12 @@ impl Resample {
     pub(crate) fn confirmation(&self) -> Option<&Arc<CheckEnded>> {
         match &self.stage {
             Stage::Agreed(check) => (self.purpose == CheckPurpose::Confirmation).then_some(check),
-            Stage::Ask | Stage::Running | Stage::Disagreed(_) | Stage::Objection(_) | Stage::Failed(_) => None,
+            Stage::Ask
+            | Stage::Running
+            | Stage::Disagreed(_)
+            | Stage::Tolerated(_)
+            | Stage::Objection(_)
+            | Stage::Failed(_) => None,
         }
     }
 
@@ -99,7 +125,7 @@ impl Resample {
         (self.stage == Stage::Running).then_some(self.attempt)
     }
 
-    /// What is left to do for this sample; `None` once it agreed.
+    /// What is left to do for this sample; `None` once it is settled.
     pub(crate) fn next(&self, facts: &Facts, iteration: u32) -> Option<Next> {
         match &self.stage {
             Stage::Ask => Some(Next::Perform(Effect::Check {
@@ -109,7 +135,7 @@ impl Resample {
                 time_left_ms: facts.time_left_ms(),
             })),
             Stage::Running => Some(Next::Await),
-            Stage::Agreed(_) => None,
+            Stage::Agreed(_) | Stage::Tolerated(_) => None,
             Stage::Disagreed(detail) => Some(halt(facts, HaltReason::CheckFlaky, self.purpose.label(), detail)),
             Stage::Objection(finding) => {
                 let Objection { reason, guard, detail } = finding.into();
@@ -143,6 +169,11 @@ impl Resample {
                     }
                     (None, None) => compare(facts, reference, ended),
                 };
+                // Nothing judges a confirmation that does not hold, so what it did beside ends the run at once.
+                let beside = self.tolerated().and_then(|check| guard::beside(facts.policy(), check));
+                if let Some(finding) = beside {
+                    self.stage = Stage::Objection(finding);
+                }
             }
             (Stage::Running, Event::Interrupted(interrupted)) if interrupted.attempt == self.attempt => {
                 self.attempt += 1;
@@ -167,12 +198,17 @@ impl Resample {
 
 /// Agreement is an equal verdict.
 fn compare(facts: &mut Facts, reference: CheckVerdict, sample: &Arc<CheckEnded>) -> Stage {
-    facts.determinism.samples += 1;
     let seen = CheckVerdict::of(sample);
+    // Where the check changed its own tree this was no run of the same thing (SPEC 4.4.2).
+    if facts.determinism.reference(facts.tree) == Some(reference) {
+        facts.determinism.sample(seen == reference);
+    }
     if seen == reference {
         return Stage::Agreed(Arc::clone(sample));
     }
-    facts.determinism.disagreements += 1;
+    if tolerant(facts.policy().oracle.max_flake_ppm) {
+        return Stage::Tolerated(Arc::clone(sample));
+    }
     let exit = |verdict: CheckVerdict| {
         verdict
             .exit

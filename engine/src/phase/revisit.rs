@@ -123,7 +123,7 @@ pub(crate) fn apply(facts: &mut Facts, phase: &Phase, event: &Event) -> Result<b
     }
     match event {
         Event::CheckBegan(_) | Event::CheckEnded(_) | Event::Interrupted(_) => sampled(facts, event)?,
-        Event::TreeObserved(seen) if seen.purpose == TreePurpose::AfterCheck && agreed(facts) => {
+        Event::TreeObserved(seen) if seen.purpose == TreePurpose::AfterCheck && settled(facts) => {
             facts.revisit.sample = None;
             facts.drift = super::drift(&seen.seen, &facts.policy().guards);
             if let Some(accepted) = &mut facts.accepted {
@@ -141,8 +141,8 @@ pub(crate) fn apply(facts: &mut Facts, phase: &Phase, event: &Event) -> Result<b
     Ok(true)
 }
 
-fn agreed(facts: &Facts) -> bool {
-    facts.revisit.sample.as_ref().is_some_and(Resample::agreed)
+fn settled(facts: &Facts) -> bool {
+    facts.revisit.sample.as_ref().is_some_and(Resample::settled)
 }
 
 fn sampled(facts: &mut Facts, event: &Event) -> Result<(), Illegal> {
@@ -152,7 +152,7 @@ fn sampled(facts: &mut Facts, event: &Event) -> Result<(), Illegal> {
         if sample.awaiting().is_some() {
             facts.revisit.numbered = (facts.iteration, sample.attempt());
         }
-        facts.revisit.owed &= !sample.agreed();
+        facts.revisit.owed &= !sample.settled();
         facts.revisit.sample = Some(sample);
     }
     Ok(())

@@ -30,7 +30,7 @@ pub const PPM: u32 = 1_000_000;
 const PARTS: u64 = 1_000_000_000_000_000;
 
 /// The chance that a statement is wrong: one in this many. 20 is a confidence of 95 %.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct OneIn(pub u32);
 
 /// What every decision uses.
@@ -40,7 +40,7 @@ pub const RISK: OneIn = OneIn(20);
 pub const Z_TWO_SIDED: u64 = 1_959_963_984_540_054;
 
 /// What runs under one condition showed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Tally {
     pub agreeing: u32,
     pub runs: u32,

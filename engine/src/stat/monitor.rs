@@ -3,7 +3,7 @@
 use super::{EValue, OneIn, Share, Tally, Z_TWO_SIDED, evalue, wilson_lower};
 
 /// Why trust was lost. They are not the same claim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Lost {
     /// The runs prove a flake rate above the target.
     ProvedFlaky,
@@ -12,7 +12,7 @@ pub enum Lost {
 }
 
 /// Runs so far, and whether they ever reached the target.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Monitor {
     tally: Tally,
     /// Runs of the probe: below as many nothing is called lost.

@@ -119,7 +119,7 @@ impl<'a> Case<'a> {
 
     /// The control of this turn, once it ran.
     fn control(&self) -> Option<&'a Trial> {
-        self.earlier.iter().find_map(|vetted| vetted.trials.first())
+        self.earlier.iter().find_map(|vetted| control_of(vetted))
     }
 
     /// What is next; `attempt` counts what was cut short and is asked again.
@@ -234,6 +234,11 @@ impl Seen {
 
 fn objects(findings: &[Finding]) -> bool {
     findings.iter().any(|finding| finding.severity == Severity::Violation)
+}
+
+/// The run of an unchanged copy with which the first vet of a turn that runs the check begins; a reviewer runs none.
+pub(crate) fn control_of(vetted: &Vetted) -> Option<&Trial> {
+    vetted.trials.first().filter(|_| vetted.guard != judge::VET.name)
 }
 
 /// Nobody knows what such a run would have shown.

@@ -93,6 +93,10 @@ impl Reader {
             !active || self.turn.copied || !trials.is_empty(),
             "a guard before green is active only with something that ran",
         )?;
+        if let Some(control) = trials.first().filter(|_| !asked && !self.turn.copied) {
+            self.disagreed |=
+                control["code"] != self.turn.exit || text(control, "members_digest") != self.turn.members_digest;
+        }
         self.turn.copied |= !asked && !trials.is_empty();
         let findings = list(event, "findings").iter();
         let violations = findings.filter(|finding| text(finding, "severity") == "violation");
@@ -219,7 +223,7 @@ impl Reader {
     /// Green, judged, kept, and confirmed when the contract wants that.
     pub(super) fn converged(&self) -> bool {
         let confirmed = self.turn.confirmed || self.policy["guards"]["confirm"] == false;
-        self.turn.green && self.turn.clean && !self.turn.restored && confirmed
+        self.turn.green && self.turn.clean && !self.turn.restored && !self.turn.refuted && confirmed
     }
 
     pub(super) fn progress_judged(&mut self, event: &Value) -> Judgement {
@@ -227,7 +231,7 @@ impl Reader {
             self.room == "progress" && self.running.is_empty(),
             "progress follows the ratchet",
         )?;
-        let green = self.turn.green && self.turn.clean && !self.turn.restored;
+        let green = self.turn.green && self.turn.clean && !self.turn.restored && !self.turn.refuted;
         must(!green || self.converged(), "green is confirmed before it counts")?;
         self.turn.verdict = text(event, "verdict").into();
         must(!green || self.turn.verdict.is_empty(), "green raises no alarm")?;
@@ -283,6 +287,11 @@ impl Reader {
             ("failed", "execution_failure" | "budget_exceeded") => true,
             ("restore:failed", "execution_failure") => true,
             ("flaky", "check_flaky") => true,
+            (room, "check_not_deterministic") => {
+                let asked =
+                    matches!(room, "decide" | "progress" | "context" | "exec:ask") || room.ends_with(":revisited");
+                asked && self.tolerant() && self.disagreed
+            }
             ("meddled", "blocked_path_modified") => cause == "state_interference",
             ("meddled", "objective_unverified") => cause == "leftover_processes",
             ("decide" | "objected", "objective_unverified") => {

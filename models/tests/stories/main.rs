@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod commands;
+mod determinism;
 mod endings;
 mod extending;
 mod guards;

@@ -101,8 +101,17 @@ pub(crate) struct Fingerprint {
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Determinism {
+    /// Repeated runs of the check on one tree.
     pub(crate) samples: u32,
     pub(crate) disagreements: u32,
+    /// The share of runs that may disagree; below 50,000 no run may.
+    pub(crate) max_flake_ppm: u32,
+    /// Lower end of Wilson's two-sided interval for the share that agrees. Null without a sample.
+    pub(crate) wilson_lower_ppm: Option<u32>,
+    /// Lower bound for the same share that holds however often it is looked at, at 95 %. Null without a sample.
+    pub(crate) anytime_lower_ppm: Option<u32>,
+    /// The rule by which trust was lost: `proved_flaky` or `bound_below_target`.
+    pub(crate) lost: Option<&'static str>,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -180,6 +189,10 @@ impl Report {
             determinism: Determinism {
                 samples: facts.determinism.samples,
                 disagreements: facts.determinism.disagreements,
+                max_flake_ppm: policy.oracle.max_flake_ppm,
+                wilson_lower_ppm: facts.determinism.wilson_lower_ppm(),
+                anytime_lower_ppm: facts.determinism.anytime_lower_ppm(),
+                lost: facts.determinism.lost(),
             },
             guards: Guards::of(&fold.report),
             totals: sums(&fold.report.totals, state),

@@ -1,10 +1,11 @@
 //! A report as text and as Markdown.
 
-use super::Report;
+use super::{Determinism, Report};
 use crate::outcome::Advice;
 use crate::render::table::{columns, markdown as markdown_table, markdown_cell};
 use crate::render::{Style, milliseconds, money, safe, trend};
 use engine::words::counted;
+use shell::config::fixed;
 
 const HEAD: [&str; 7] = ["iter", "verdict", "failing", "fate", "commit", "time", "cost"];
 
@@ -61,13 +62,7 @@ fn facts(report: &Report, utf8: bool) -> Vec<(&'static str, String)> {
         ("pins", report.pins.line()),
         ("cost", cost),
         ("guards", report.guards.line()),
-        (
-            "check runs",
-            format!(
-                "{} repeated on one tree, {} disagreed",
-                report.determinism.samples, report.determinism.disagreements
-            ),
-        ),
+        ("check runs", determinism(&report.determinism)),
         (
             "journal",
             format!("{}, head {}", counted(report.events, "event"), report.head),
@@ -83,6 +78,23 @@ fn facts(report: &Report, utf8: bool) -> Vec<(&'static str, String)> {
     ];
     lines.retain(|(_, value)| !value.is_empty());
     lines
+}
+
+/// How often the check was repeated, and what that shows.
+fn determinism(seen: &Determinism) -> String {
+    let mut words = format!(
+        "{} repeated on one tree, {} disagreed",
+        seen.samples, seen.disagreements
+    );
+    if let (Some(wilson), Some(anytime)) = (seen.wilson_lower_ppm, seen.anytime_lower_ppm) {
+        let share = |ppm: u32| fixed::show(ppm.into(), 6);
+        words.push_str(&format!(
+            "; the share that agrees is at least {} (Wilson), {} (at any time)",
+            share(wilson),
+            share(anytime)
+        ));
+    }
+    words
 }
 
 fn rows(report: &Report) -> Vec<Vec<String>> {

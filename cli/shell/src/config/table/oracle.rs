@@ -1,5 +1,9 @@
 //! `[oracle]`: how the check is run and read.
 
+use engine::stat::PPM;
+
+use super::super::error::Fault;
+use super::super::fixed;
 use super::super::setting::{Kind, Off, Setting};
 use super::super::value::Value;
 use super::row;
@@ -100,6 +104,32 @@ pub(super) const ROWS: &[Setting] = &[
             "",
         )
     ),
+    Setting {
+        kind: Kind::Decimal { max: 1 },
+        set: |policy, value| {
+            let text = value.text()?;
+            let wanted = "a rate below 1, such as 0.05";
+            let parts = fixed::parse(&text, 6, wanted, "0.000001", u64::from(PPM))?;
+            policy.oracle.max_flake_ppm =
+                u32::try_from(parts)
+                    .ok()
+                    .filter(|parts| *parts < PPM)
+                    .ok_or(Fault::Malformed {
+                        wanted: wanted.to_owned(),
+                        found: text,
+                    })?;
+            Ok(())
+        },
+        show: |policy| fixed::show(policy.oracle.max_flake_ppm.into(), 6),
+        ..row::blank(
+            GROUP,
+            "oracle.max_flake_rate",
+            "--max-flake-rate",
+            "LOOPEXEC_MAX_FLAKE_RATE",
+            "Share of the check's runs that may disagree on one tree",
+            "Below 0.05 any disagreement halts. From there on the run halts when the runs prove more than that.",
+        )
+    },
     Setting {
         kind: Kind::Integer { min: 0, max: 125 },
         set: |policy, value| {
