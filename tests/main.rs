@@ -19,6 +19,7 @@ mod e2e {
     mod agentside;
     mod answers;
     mod barriers;
+    mod budgeting;
     mod cli_contract;
     mod cli_demo;
     mod cli_record;

@@ -6,6 +6,7 @@ use shell::doctor::DoctorError;
 use shell::lock::LockError;
 use shell::paths::PathError;
 use shell::probe::ProbeError;
+use shell::probe::kept::KeptError;
 use shell::record::{AckError, RecordError};
 use shell::replay::ReplayError;
 use shell::session::RunError;
@@ -173,6 +174,12 @@ impl From<ReplayError> for Failure {
                 Self::of(other.reason(), cause, other.to_string())
             }
         }
+    }
+}
+
+impl From<KeptError> for Failure {
+    fn from(error: KeptError) -> Self {
+        Self::usage(error.to_string())
     }
 }
 

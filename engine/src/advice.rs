@@ -190,6 +190,7 @@ mod tests {
             policy: Policy::default(),
             origins: [].into(),
             programs: [].into(),
+            probe: None,
         };
         *crate::State::open(opened).facts
     }

@@ -15,6 +15,7 @@ use alloc::rc::Rc;
 use crate::effect::Next;
 use crate::event::halt::HaltReason;
 use crate::event::id::Digest;
+use crate::event::run::Probe;
 use crate::facts::Facts;
 use crate::phase::{CheckVerdict, halt};
 use crate::stat::{self, Lost, Monitor, PPM, RISK, Tally, Z_TWO_SIDED};
@@ -30,6 +31,8 @@ pub const TOLERANT_FROM_PPM: u32 = 50_000;
 pub struct Determinism {
     pub samples: u32,
     pub disagreements: u32,
+    /// What a probe saw before the run.
+    pub probe: Tally,
     references: Rc<VecDeque<(Digest, CheckVerdict)>>,
     in_doubt: bool,
     /// None where any disagreement halts.
@@ -38,23 +41,35 @@ pub struct Determinism {
 }
 
 impl Determinism {
-    pub(crate) fn new(max_flake_ppm: u32) -> Self {
+    pub(crate) fn new(max_flake_ppm: u32, probe: Option<&Probe>) -> Self {
+        let probe = probe.map_or_else(Tally::default, |probe| Tally {
+            agreeing: probe.agreeing.min(probe.runs),
+            runs: probe.runs,
+        });
         let target = PPM.saturating_sub(max_flake_ppm);
         Self {
             samples: 0,
             disagreements: 0,
+            probe,
             references: Rc::default(),
             in_doubt: false,
-            monitor: tolerant(max_flake_ppm).then(|| Monitor::seeded(Tally::default(), target, RISK)),
+            monitor: tolerant(max_flake_ppm).then(|| Monitor::seeded(probe, target, RISK)),
             lost: None,
         }
     }
 
+    /// The probe's runs and those of this run.
     pub fn tally(&self) -> Tally {
+        let agreeing = self.samples.saturating_sub(self.disagreements);
         Tally {
-            agreeing: self.samples.saturating_sub(self.disagreements),
-            runs: self.samples,
+            agreeing: self.probe.agreeing.saturating_add(agreeing),
+            runs: self.probe.runs.saturating_add(self.samples),
         }
+    }
+
+    /// Runs of the probe that disagreed with the rest, where none may.
+    fn probed_flaky(&self) -> bool {
+        self.monitor.is_none() && self.probe.agreeing < self.probe.runs
     }
 
     /// The lower end of Wilson's two-sided interval for the share of runs that agree; `None` without a sample.
@@ -120,6 +135,13 @@ pub const fn tolerant(max_flake_ppm: u32) -> bool {
 /// The halt of a check whose trust is lost.
 pub(crate) fn distrust(facts: &Facts) -> Option<Next> {
     let determinism = &facts.determinism;
+    if determinism.probed_flaky() {
+        let Tally { agreeing, runs } = determinism.probe;
+        let detail = format!(
+            "{agreeing} of {runs} runs of the probe agreed on an unchanged tree, and the contract takes no disagreement"
+        );
+        return Some(halt(facts, HaltReason::CheckFlaky, "probe", &detail));
+    }
     let cause = determinism.lost()?;
     let tally = determinism.tally();
     let ppm = |share: Option<u32>| share.unwrap_or(0);
@@ -148,9 +170,36 @@ mod tests {
         Digest([number; 32])
     }
 
+    fn probed(runs: u32, agreeing: u32) -> Probe {
+        Probe {
+            runs,
+            agreeing,
+            check_digest: Digest::ZERO,
+        }
+    }
+
+    #[test]
+    fn a_bound_that_the_probe_reached_is_lost_by_one_run_that_disagrees() {
+        let mut seen = Determinism::new(TOLERANT_FROM_PPM, Some(&probed(80, 80)));
+        seen.sample(true);
+        assert_eq!((seen.tally().runs, seen.lost()), (81, None));
+        seen.sample(false);
+        assert_eq!(seen.lost(), Some("bound_below_target"));
+        let mut unprobed = Determinism::new(TOLERANT_FROM_PPM, None);
+        unprobed.sample(false);
+        assert_eq!(unprobed.lost(), None, "no bound was ever reached");
+    }
+
+    #[test]
+    fn a_probe_that_disagreed_is_believed_where_no_disagreement_is_taken() {
+        assert!(Determinism::new(0, Some(&probed(10, 9))).probed_flaky());
+        assert!(!Determinism::new(0, Some(&probed(10, 10))).probed_flaky());
+        assert!(!Determinism::new(TOLERANT_FROM_PPM, Some(&probed(10, 9))).probed_flaky());
+    }
+
     #[test]
     fn the_first_run_at_a_tree_is_the_reference_and_every_later_one_a_sample() {
-        let mut seen = Determinism::new(0);
+        let mut seen = Determinism::new(0, None);
         seen.judged(tree(1), verdict(1));
         seen.judged(tree(2), verdict(1));
         assert_eq!(
@@ -164,7 +213,7 @@ mod tests {
 
     #[test]
     fn another_verdict_after_work_is_a_doubt_until_one_more_run_settles_it() {
-        let mut seen = Determinism::new(0);
+        let mut seen = Determinism::new(0, None);
         seen.judged(tree(1), verdict(1));
         seen.judged(tree(1), verdict(0));
         assert_eq!((seen.samples, seen.in_doubt()), (0, true));
@@ -175,7 +224,7 @@ mod tests {
 
     #[test]
     fn what_is_remembered_does_not_grow_with_the_run() {
-        let mut seen = Determinism::new(0);
+        let mut seen = Determinism::new(0, None);
         for number in 0..=255 {
             seen.judged(tree(number), verdict(1));
         }
@@ -186,7 +235,7 @@ mod tests {
 
     #[test]
     fn a_strict_contract_asks_no_monitor() {
-        let mut seen = Determinism::new(TOLERANT_FROM_PPM - 1);
+        let mut seen = Determinism::new(TOLERANT_FROM_PPM - 1, None);
         (0..50).for_each(|_| seen.sample(false));
         assert_eq!(seen.lost(), None);
     }
@@ -204,7 +253,7 @@ mod tests {
         };
         for (flakes, at_least, at_most) in [(0, 0, 0), (1, 0, 2), (5, 0, 50), (10, 350, 560), (30, 990, 1_000)] {
             let lost = (0..CHECKS).filter(|_| {
-                let mut seen = Determinism::new(TOLERANT_FROM_PPM);
+                let mut seen = Determinism::new(TOLERANT_FROM_PPM, None);
                 (0..200).for_each(|_| seen.sample(below_100() >= flakes));
                 seen.lost() == Some("proved_flaky")
             });

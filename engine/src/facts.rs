@@ -134,7 +134,7 @@ impl Facts {
     pub(crate) fn new(opened: Arc<RunOpened>) -> Self {
         let bounds = opened.policy.bounds.clone();
         let now = opened.at;
-        let determinism = Determinism::new(opened.policy.oracle.max_flake_ppm);
+        let determinism = Determinism::new(opened.policy.oracle.max_flake_ppm, opened.probe.as_ref());
         Self {
             opened,
             bounds,

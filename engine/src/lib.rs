@@ -30,6 +30,7 @@
 //!     policy,
 //!     origins: vec![],
 //!     programs: vec![],
+//!     probe: None,
 //! });
 //! // Before anything else the world is asked for t0.
 //! assert!(matches!(state.next(), Next::Perform(engine::Effect::ObserveTree { iteration: 0, .. })));

@@ -106,6 +106,7 @@ pub fn opening(policy: Policy) -> RunOpened {
         policy,
         origins: Vec::new(),
         programs: Vec::new(),
+        probe: None,
     }
 }
 

@@ -156,6 +156,8 @@ struct Reader {
     violations: u64,
     /// Some run disagreed with another one on the same tree.
     disagreed: bool,
+    /// So did one that was made before the run.
+    probe_disagreed: bool,
     turn: Turn,
 }
 
@@ -208,6 +210,8 @@ impl Reader {
             must(name == "run_opened", "a journal begins with run_opened")?;
             self.policy = event["policy"].clone();
             self.max_iterations = number(&self.policy["bounds"], "max_iterations");
+            let probe = &event["probe"];
+            self.probe_disagreed = number(probe, "agreeing") < number(probe, "runs");
             self.room = "open".into();
             return Ok(());
         }

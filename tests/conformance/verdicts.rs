@@ -130,6 +130,7 @@ fn facts(case: Case<'_>) -> Facts {
         policy: Policy::default(),
         origins: Vec::new(),
         programs: Vec::new(),
+        probe: None,
     };
     let mut facts = State::open(opened).facts;
     let seen = Best {

@@ -82,6 +82,7 @@ fn ran_by(clock: Clock) -> (State, Vec<Event>) {
         boot_id: String::new(),
         policy_digest: Digest::ZERO,
         programs: Vec::new(),
+        probe: None,
         policy,
         origins: Vec::new(),
     });

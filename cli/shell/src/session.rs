@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use engine::State;
 use engine::event::Event;
 use engine::event::id::{Bytes, Digest, Stamp};
-use engine::event::run::{Amended, RunOpened};
+use engine::event::run::{Amended, Probe, RunOpened};
 use journal::{Journal, Keys, OpenOptions, Writer};
 
 use crate::clock::Clock;
@@ -47,6 +47,8 @@ pub struct Start {
     /// The canonical workdir.
     pub workdir: PathBuf,
     pub contract: Resolved,
+    /// Runs of this check that were made before.
+    pub probe: Option<Probe>,
     /// Chosen by the user; a used id is refused. A fresh, sortable one when absent.
     pub run_id: Option<String>,
     /// The environment, as it was when the program started.
@@ -287,6 +289,7 @@ fn opened(start: &Start, run: &RunDir, at: Stamp) -> Result<RunOpened, RunError>
         programs: resolve_programs(&policy, &start.workdir, &start.env),
         policy,
         origins,
+        probe: start.probe.clone(),
     })
 }
 

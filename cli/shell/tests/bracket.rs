@@ -149,6 +149,7 @@ fn opened() -> State {
         policy,
         origins: Vec::new(),
         programs: Vec::new(),
+        probe: None,
     })
 }
 

@@ -135,6 +135,7 @@ fn start(workdir: &Path, scene: &Scene) -> Result<session::Finished, Failure> {
     let mut watcher = Watcher::new(scene, &Showing::default());
     Ok(session::start(
         Start {
+            probe: None,
             workdir: workdir.to_owned(),
             contract,
             run_id: Some(RUN_ID.to_owned()),

@@ -1,9 +1,11 @@
 //! `run`: the loop itself.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use serde::Serialize;
 use shell::config::{self, Inputs, Resolved};
+use shell::probe::kept;
 use shell::session::{self, Start};
 use shell::{paths, record};
 
@@ -33,6 +35,9 @@ pub(crate) struct Args {
     /// Go on with the latest run (or the one of --run-id) instead of starting one
     #[arg(long, conflicts_with_all = ["once", "dry_run"])]
     pub(crate) resume: bool,
+    /// What `probe-check --json` printed about this check: its runs are the first samples of the check's flakiness
+    #[arg(long, value_name = "FILE", conflicts_with = "resume")]
+    pub(crate) probe: Option<PathBuf>,
     /// Show the contract with the source of each value, and run nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -120,9 +125,11 @@ pub(crate) fn run_as(command: &'static str, args: Args, scene: &Scene) -> Result
         return Ok(dry_run(command, &contract));
     }
     let mut watcher = Watcher::new(scene, &args.showing);
+    let probe = args.probe.map(|path| kept::read(&path, &contract.policy)).transpose()?;
     let start = Start {
         workdir: workdir.clone(),
         contract,
+        probe,
         run_id: args.run_id,
         env: scene.env.clone(),
         exe: scene.exe()?,

@@ -8,7 +8,7 @@ use engine::stat::{PPM, Share, Z_TWO_SIDED};
 use engine::words::counted;
 use serde::Serialize;
 use shell::config::fixed;
-use shell::probe::{Plan, Probed};
+use shell::probe::{Plan, Probed, kept};
 
 use super::dimensions::Dimensions;
 use super::safe;
@@ -19,6 +19,8 @@ const NAMES_MAX: usize = 20;
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Shown {
+    /// What was run and how it was read, for `run --probe`.
+    check_digest: String,
     /// Runs in fresh copies that came to an end.
     runs: u32,
     /// Runs that were asked for, or that the target needs.
@@ -162,6 +164,7 @@ impl Shown {
             .unwrap_or_default();
         let flake_upper_ppm = judged.bounds.exact.map(Share::rest_ppm_up);
         Self {
+            check_digest: kept::check_digest(&plan.policy).hex(),
             runs: tally.runs,
             planned: plan.runs,
             jobs: plan.jobs as u64,

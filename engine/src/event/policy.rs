@@ -35,6 +35,10 @@ label! {
     pub enum Adequacy { Change = "change", Every = "every" }
 }
 label! {
+    /// What a guard before green is that its time did not suffice for.
+    pub enum OverBudget { Unverified = "unverified", LeaveOut = "leave-out" }
+}
+label! {
     /// Whether the identity of the model must be declared.
     pub enum PinMode { Optional = "optional", Required = "required" }
 }
@@ -145,6 +149,8 @@ wire! {
         /// Members whose expected values are changed before green, and runs with a change of the product.
         pub mutants_max: u32,
         pub adequacy: Adequacy,
+        pub budget: GuardBudget,
+        pub over_budget: OverBudget,
         /// Run the check once more on the same tree before green.
         pub confirm: bool,
         /// A reviewer that may object to what every other guard lets pass.
@@ -152,6 +158,15 @@ wire! {
         pub judge_timeout_ms: u64,
         /// Without its answer nothing is green.
         pub judge_required: bool,
+    }
+}
+wire! {
+    /// How long the guards before green of one turn may take together: the larger of the two; without limit where both
+    /// are 0 (SPEC 5.6.12).
+    pub struct GuardBudget {
+        /// So many times what the check of the turn took.
+        pub checks: u32,
+        pub at_least_ms: u64,
     }
 }
 wire! {
@@ -322,6 +337,20 @@ impl Default for Thresholds {
     }
 }
 
+impl GuardBudget {
+    /// Comparing two suites takes a run for each change, so a surface that may grow has more of it.
+    pub const fn of(surface: Surface) -> Self {
+        let checks = match surface {
+            Surface::Frozen => 10,
+            Surface::Extend => 30,
+        };
+        Self {
+            checks,
+            at_least_ms: 300_000,
+        }
+    }
+}
+
 impl Default for GuardPolicy {
     fn default() -> Self {
         Self {
@@ -336,6 +365,8 @@ impl Default for GuardPolicy {
             violations_max: 2,
             mutants_max: 16,
             adequacy: Adequacy::Change,
+            budget: GuardBudget::of(Surface::Frozen),
+            over_budget: OverBudget::Unverified,
             confirm: true,
             judge: None,
             judge_timeout_ms: 600_000,

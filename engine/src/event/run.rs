@@ -25,6 +25,18 @@ wire! {
         pub origins: Vec<Origin>,
         /// Resolved path and digest of the programs of the work and check commands.
         pub programs: Vec<Program>,
+        /// What a probe of the same check showed before.
+        pub probe: Option<Probe>,
+    }
+}
+wire! {
+    /// Runs of the check in fresh copies, made by `probe-check` before the run: the first samples (SPEC 6.5.10).
+    pub struct Probe {
+        pub runs: u32,
+        /// Runs that showed the most frequent verdict.
+        pub agreeing: u32,
+        /// What was run, and how it was read.
+        pub check_digest: Digest,
     }
 }
 wire! {

@@ -15,6 +15,7 @@ fn opened() -> Event {
         policy: Policy::default(),
         origins: vec![],
         programs: vec![],
+        probe: None,
     }
     .into()
 }

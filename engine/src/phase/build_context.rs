@@ -166,6 +166,7 @@ mod tests {
             policy,
             origins: [].into(),
             programs: [].into(),
+            probe: None,
         };
         let mut facts = crate::State::open(opened).facts;
         facts.people.unread = 2;

@@ -124,6 +124,11 @@ impl State {
                     cost_us,
                 },
             ) => {
+                let trouble = if trouble.is_empty() {
+                    request.trouble(&trials)
+                } else {
+                    trouble
+                };
                 let trials = trials.iter().map(|ran| ran.trial(&self.facts)).collect();
                 let seen = Seen {
                     at,

@@ -60,7 +60,7 @@ fn plan(case: &Case<'_>) -> Plan {
     let control_ms = case.control().map_or(0, |control| control.duration_ms);
     let unlimited = facts.bounds.check_timeout_ms.is_none();
     Plan::Run(Experiment::CodeMutants(Trying {
-        mutants_max: facts.policy().guards.mutants_max,
+        mutants_max: case.runs(1, facts.policy().guards.mutants_max),
         success_exit: facts.policy().oracle.success_exit,
         shows_tests,
         usual_ms: unlimited.then(|| control_ms.max(case.check.run.duration_ms)),

@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{code_mutation, judge, kill_set, oracle_mutation, order, sentinel_pair, t0_replay};
+use super::{budget, code_mutation, judge, kill_set, oracle_mutation, order, sentinel_pair, t0_replay};
 use crate::effect::Reading;
 use crate::event::candidate::{Hunk, JudgeVerdict, Mutated, Trial};
 use crate::event::id::Digest;
@@ -29,6 +29,8 @@ pub struct Request {
     pub candidate: Digest,
     /// The tree of t0.
     pub start: Digest,
+    /// What the runs may take together: none begins later.
+    pub budget_left_ms: Option<u64>,
     pub time_left_ms: Option<u64>,
 }
 
@@ -144,6 +146,16 @@ impl Request {
     /// The next run, given those that were made; `None` when there is nothing more to see. Whoever carries the request
     /// out asks this and decides nothing.
     pub fn step(&self, ran: &[Ran]) -> Option<Step> {
+        self.due(ran).filter(|_| !budget::is_spent(self.budget_left_ms, ran))
+    }
+
+    /// What a reader should know of runs that ended before everything was seen; empty for none.
+    pub(crate) fn trouble(&self, ran: &[Ran]) -> String {
+        let unfinished = budget::is_spent(self.budget_left_ms, ran) && self.due(ran).is_some();
+        if unfinished { budget::SPENT } else { "" }.into()
+    }
+
+    fn due(&self, ran: &[Ran]) -> Option<Step> {
         if ran.iter().any(|ran| super::cut_short(ran.run.stop)) {
             return None;
         }

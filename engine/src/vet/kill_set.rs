@@ -67,7 +67,7 @@ impl Suites {
             now: case.facts.members.clone(),
             start,
             success_exit: policy.oracle.success_exit,
-            mutants: policy.guards.mutants_max.min(MUTANTS_MAX),
+            mutants: case.runs(TELLING_MIN, policy.guards.mutants_max.min(MUTANTS_MAX)),
             timeout_ms: policy
                 .bounds
                 .check_timeout_ms

@@ -9,6 +9,7 @@
 //! vet is one file and one line in [`ALL`]. The first run of an iteration is an unchanged copy of the candidate, the
 //! *control*; where it does not give the verdict again, nothing can be learned from a copy.
 
+mod budget;
 pub mod code_mutation;
 mod experiment;
 pub mod judge;
@@ -131,11 +132,12 @@ impl<'a> Case<'a> {
                 attempt,
                 guard: vet.name,
                 control: experiment.copies_the_check() && self.control().is_none(),
-                experiment,
                 verdict: CheckVerdict::of(self.check),
                 candidate: self.turn.tree,
                 start: self.facts.t0.unwrap_or(self.turn.tree),
+                budget_left_ms: self.left_ms().filter(|_| experiment.copies_the_check()),
                 time_left_ms: self.facts.time_left_ms(),
+                experiment,
             }),
             Err(outcome) => {
                 let at = self.facts.now;
@@ -164,7 +166,21 @@ impl<'a> Case<'a> {
         if let Some(differs) = self.control().and_then(|control| differs(self.check, control)) {
             return Err(Outcome::unavailable(not_reproduced(&differs)));
         }
+        if experiment.copies_the_check() && self.left_ms() == Some(0) {
+            return Err(self.over_budget());
+        }
         Ok(experiment)
+    }
+
+    fn over_budget(&self) -> Outcome {
+        if !self.leaves_out() {
+            return Outcome::unavailable(budget::SPENT.into());
+        }
+        Outcome {
+            state: GuardState::Off,
+            note: budget::SPENT.into(),
+            findings: Vec::new(),
+        }
     }
 
     /// The fact that an answer of the world amounts to.
@@ -184,6 +200,9 @@ impl<'a> Case<'a> {
         }
         if let Some(differs) = control.and_then(|control| differs(self.check, control)) {
             return Outcome::unavailable(not_reproduced(&differs));
+        }
+        if seen.trouble == budget::SPENT {
+            return self.over_budget();
         }
         if !seen.trouble.is_empty() {
             return Outcome::unavailable(seen.trouble.clone());

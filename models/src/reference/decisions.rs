@@ -287,10 +287,11 @@ impl Reader {
             ("failed", "execution_failure" | "budget_exceeded") => true,
             ("restore:failed", "execution_failure") => true,
             ("flaky", "check_flaky") => true,
+            (room, "check_flaky") => {
+                trust_is_asked(room) && cause == "probe" && self.probe_disagreed && !self.tolerant()
+            }
             (room, "check_not_deterministic") => {
-                let asked =
-                    matches!(room, "decide" | "progress" | "context" | "exec:ask") || room.ends_with(":revisited");
-                asked && self.tolerant() && self.disagreed
+                trust_is_asked(room) && self.tolerant() && (self.disagreed || self.probe_disagreed)
             }
             ("meddled", "blocked_path_modified") => cause == "state_interference",
             ("meddled", "objective_unverified") => cause == "leftover_processes",
@@ -305,4 +306,9 @@ impl Reader {
             _ => false,
         }
     }
+}
+
+/// Where a run asks whether the check is still to be trusted.
+fn trust_is_asked(room: &str) -> bool {
+    matches!(room, "decide" | "progress" | "context" | "exec:ask") || room.ends_with(":revisited")
 }

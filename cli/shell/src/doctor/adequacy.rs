@@ -169,6 +169,7 @@ impl<'a> Place<'a> {
             policy: patient.policy.clone(),
             origins: Vec::new(),
             programs: Vec::new(),
+            probe: None,
         });
         let with = Surroundings {
             env: self.environment(),

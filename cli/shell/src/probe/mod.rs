@@ -16,6 +16,7 @@
 mod block;
 pub mod dimension;
 mod error;
+pub mod kept;
 mod place;
 mod vary;
 

@@ -231,5 +231,6 @@ fn state(workdir: &Path, policy: &Policy) -> State {
         policy: policy.clone(),
         origins: Vec::new(),
         programs: Vec::new(),
+        probe: None,
     })
 }

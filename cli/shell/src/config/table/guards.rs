@@ -1,6 +1,8 @@
 //! `[guards]`: which guards run, what they watch, and what a violation does.
 
-use engine::event::policy::{Adequacy, BLOCKED_DEFAULT, GuardPolicy, OnViolation, Policy, Surface};
+use engine::event::policy::{
+    Adequacy, BLOCKED_DEFAULT, GuardBudget, GuardPolicy, OnViolation, OverBudget, Policy, Surface,
+};
 use engine::vet::left_out_when_fast;
 
 use super::super::duration;
@@ -19,6 +21,7 @@ const TEST_DIRECTORIES: &[&str] = &["test/", "tests/"];
 
 const VIOLATIONS_MAX: u32 = 1_000_000;
 const MUTANTS_MAX: u64 = 256;
+const CHECKS_MAX: u32 = 1_000_000;
 
 pub(super) const ROWS: &[Setting] = &[
     // Before the blocked paths: their default depends on it.
@@ -32,6 +35,7 @@ pub(super) const ROWS: &[Setting] = &[
             })?;
             policy.guards.surface = surface;
             policy.guards.blocked = blocked_default(surface);
+            policy.guards.budget = GuardBudget::of(surface);
             Ok(())
         },
         show: |policy| policy.guards.surface.label().to_owned(),
@@ -192,6 +196,40 @@ pub(super) const ROWS: &[Setting] = &[
             "`change`: some part of it, and what else it does not notice is a note; `every`: each changed part.",
         )
     },
+    Setting {
+        kind: Kind::Form("Nx|DURATION|Nx,DURATION"),
+        off: Off::WordOrZero,
+        set: set_budget,
+        show: |policy| show_budget(&policy.guards.budget),
+        ..row::blank(
+            GROUP,
+            "guards.budget",
+            "--guard-budget",
+            "LOOPEXEC_GUARD_BUDGET",
+            "Time for all guards before green of one turn: so many times the check, or a duration",
+            "10x,5m, the larger of the two, and 30x,5m under `extend`, when left out; `off` for no limit.",
+        )
+    },
+    Setting {
+        kind: Kind::Choice(labels!(OverBudget)),
+        set: |policy, value| {
+            let label = value.text()?;
+            policy.guards.over_budget = OverBudget::from_label(&label).ok_or_else(|| Fault::Malformed {
+                wanted: labels!(OverBudget).join(" or "),
+                found: label,
+            })?;
+            Ok(())
+        },
+        show: |policy| policy.guards.over_budget.label().to_owned(),
+        ..row::blank(
+            GROUP,
+            "guards.over_budget",
+            "--over-budget",
+            "LOOPEXEC_OVER_BUDGET",
+            "What a guard is that did not fit into the guards' time",
+            "`unverified`: without it nothing is green; `leave-out`: it is off for this turn, and the receipt says so.",
+        )
+    },
     row!(
         switch negated,
         guards.confirm,
@@ -270,6 +308,50 @@ fn set_blocked(policy: &mut Policy, value: Value) -> Result<(), Fault> {
     }
     policy.guards.blocked = blocked;
     Ok(())
+}
+
+/// `10x`, `30m`, the larger of the two as `10x,30m`, or `off`.
+fn set_budget(policy: &mut Policy, value: Value) -> Result<(), Fault> {
+    let mut budget = GuardBudget {
+        checks: 0,
+        at_least_ms: 0,
+    };
+    if let Some(value) = value.unless_off() {
+        let text = value.text()?;
+        let (times, least) = match text.split_once(',') {
+            Some((times, least)) => (Some(times), Some(least)),
+            None if text.ends_with('x') => (Some(text.as_str()), None),
+            None => (None, Some(text.as_str())),
+        };
+        if let Some(times) = times {
+            budget.checks = times_of(times).ok_or_else(|| Fault::Malformed {
+                wanted: format!("1x to {CHECKS_MAX}x, a duration such as 30m, both as in 10x,30m, or off"),
+                found: text.clone(),
+            })?;
+        }
+        if let Some(least) = least {
+            budget.at_least_ms = duration::parse(least)?;
+        }
+    }
+    policy.guards.budget = budget;
+    Ok(())
+}
+
+fn times_of(text: &str) -> Option<u32> {
+    let digits = text.strip_suffix('x')?;
+    let times = digits.parse().ok()?;
+    (digits.bytes().all(|byte| byte.is_ascii_digit()) && (1..=CHECKS_MAX).contains(&times)).then_some(times)
+}
+
+fn show_budget(budget: &GuardBudget) -> String {
+    let GuardBudget { checks, at_least_ms } = *budget;
+    let least = duration::show(at_least_ms);
+    match (checks, at_least_ms) {
+        (0, 0) => "off".to_owned(),
+        (0, _) => least,
+        (_, 0) => format!("{checks}x"),
+        (_, _) => format!("{checks}x,{least}"),
+    }
 }
 
 fn set_on_violation(policy: &mut Policy, value: Value) -> Result<(), Fault> {

@@ -48,6 +48,7 @@ fn sample(setting: &Setting) -> Sample {
             }
         }
         (_, Kind::Choice(labels)) => quoted(labels.last().unwrap()),
+        ("guards.budget", _) => quoted("7x,1h30m"),
         (_, Kind::Form(_)) => quoted("restore:5"),
         (_, Kind::Text | Kind::Path | Kind::Command) => quoted("some thing/ü 1"),
         (_, Kind::Patterns | Kind::Paths) => list("a b/", "*.ü"),
