@@ -10,6 +10,7 @@
 //! *control*; where it does not give the verdict again, nothing can be learned from a copy.
 
 pub mod code_mutation;
+pub mod coverage;
 mod experiment;
 pub mod judge;
 pub mod kill_set;
@@ -93,6 +94,7 @@ pub static ALL: &[&Vet] = &[
     &oracle_mutation::VET,
     &kill_set::VET,
     &code_mutation::VET,
+    &coverage::VET,
     &order::VET,
     &judge::VET,
 ];
