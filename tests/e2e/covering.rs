@@ -1,7 +1,6 @@
 //! Which lines the check runs, between a green check and the verdict.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::process::Command;
 
 use crate::support::story::{Project, Said, available, python_with_pytest};
 
@@ -228,18 +227,19 @@ class Coverage:
 fn pytest_measures_by_the_package_that_is_installed_beside_it() {
     let Some(python) = python_with_pytest() else { return };
     let project = money(CODE);
-    // An environment that has the package, around a Python that need not.
+    // An environment that has the package, and pytest from where it is.
     let env = project.outside("env");
-    let (program, site) = (env.join("bin/python"), env.join("lib/python3.9/site-packages"));
-    fs::create_dir_all(env.join("bin")).unwrap();
-    fs::create_dir_all(site.join("coverage")).unwrap();
-    fs::write(site.join("coverage/__init__.py"), PACKAGE).unwrap();
-    let wrapper = format!(
-        "#!/bin/sh\nPYTHONPATH=\"$PYTHONPATH:{}\" exec {python} \"$@\"\n",
-        site.display()
+    let made = format!(
+        "import os, pathlib, pytest, venv\n\
+         venv.create({env:?})\n\
+         site = next(pathlib.Path({env:?}).glob('lib/python3*/site-packages'))\n\
+         (site / 'beside.pth').write_text(os.path.dirname(os.path.dirname(pytest.__file__)))\n\
+         (site / 'coverage').mkdir()\n\
+         (site / 'coverage/__init__.py').write_text({PACKAGE:?})\n"
     );
-    fs::write(&program, wrapper).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let made = Command::new(&python).args(["-c", &made]).status().unwrap();
+    assert!(made.success());
+    let program = env.join("bin/python");
     let check = format!("{} -m pytest -q", program.display());
     let fast = ["order", "oracle_mutation", "code_mutation", "sentinel_pair"].map(|name| ["--guard-off", name]);
     let said = project.run(&format!("{FIX}; {LABEL}"), &check, fast.as_flattened());
