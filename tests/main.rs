@@ -29,6 +29,7 @@ mod e2e {
     mod code_mutation;
     mod corpus;
     mod cost;
+    mod covering;
     mod deciding;
     mod doctor;
     mod extending;

@@ -59,7 +59,7 @@ pub(crate) struct ProbeFlags(pub(crate) Flags);
 pub(crate) struct DoctorFlags(pub(crate) Flags);
 
 /// Settings beside those that an examination looks at.
-const EXAMINED: &[&str] = &["loop.exec", "oracle.check_env"];
+const EXAMINED: &[&str] = &["loop.exec", "oracle.check_env", "oracle.coverage"];
 
 fn examined(setting: &Setting) -> bool {
     probed(setting) || EXAMINED.contains(&setting.key)

@@ -17,6 +17,8 @@ use crate::words::counted;
 pub const ARTEFACT: Fault = (HaltReason::CheckInadequate, "artefact_consistency");
 /// Product code was changed and the check stayed green.
 pub const SURVIVED: Fault = (HaltReason::CheckInadequate, "code_mutant_survived");
+/// A changed line that can run is run by no test.
+pub const UNCOVERED: Fault = (HaltReason::CheckInadequate, "changed_lines_uncovered");
 /// The operator's mutation did not do what it is for.
 pub const MUTATION_FAILED: Fault = (HaltReason::ExecutionFailure, "mutation_failed");
 /// Why a red run says nothing: what was changed cannot be built or loaded.

@@ -53,7 +53,6 @@ const UNBUILT: &[&str] = &[
     "backend_unsafe",
     "calls",
     "candidate_changed_during_verification",
-    "changed_lines_uncovered",
     "credential_not_revocable",
     "credential_path_mounted",
     "credential_unbounded",

@@ -31,6 +31,11 @@ const ROOMS: &[(&str, &str, &[&str])] = &[
             "pytest_record",
         ],
     ),
+    (
+        "cli/shell/src/oracle/coverage",
+        "FORMAT",
+        &["delta", "draft", "error", "names", "source", "tests", "v8"],
+    ),
 ];
 
 /// A file above this has more than one concern until shown otherwise.

@@ -171,12 +171,13 @@ fn a_hurried_run_leaves_out_the_costly_experiments_and_says_so() {
         ("oracle_mutation", "off"),
         ("kill_set", "off"),
         ("code_mutation", "off"),
+        ("coverage", "off"),
         ("order", "off"),
         ("judge", "not_applicable"),
     ];
     assert_eq!(states, expected);
     let off = said.json["guards"]["off"].as_array().cloned().unwrap_or_default();
-    for name in ["oracle_mutation", "code_mutation", "kill_set", "order"] {
+    for name in ["oracle_mutation", "code_mutation", "coverage", "kill_set", "order"] {
         assert!(off.iter().any(|known| known == name), "{}", said.all());
     }
 }

@@ -32,6 +32,19 @@ struct Adequacy {
     /// How the mutation of `--mutate-cmd` fared: `killed`, `survived` or `unjudged`.
     operator: Option<&'static str>,
     mutants: Vec<Mutant>,
+    /// Null where nothing measured which lines ran.
+    coverage: Option<Covered>,
+}
+
+/// What a coverage report says of the lines that the last commit does not have.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Covered {
+    /// Of the report.
+    format: &'static str,
+    /// Changed lines that can run, and those of them that did not.
+    changed: u64,
+    unrun: u64,
 }
 
 /// One change of a changed line.
@@ -67,6 +80,11 @@ impl Adequacy {
             tests: tried.tests,
             operator: tried.operator.map(|fate| fate.label()),
             mutants: mutants.collect(),
+            coverage: tried.coverage.as_ref().map(|covered| Covered {
+                format: covered.format,
+                changed: covered.changed,
+                unrun: covered.unrun,
+            }),
         }
     }
 }

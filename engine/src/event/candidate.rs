@@ -63,6 +63,43 @@ wire! {
     }
 }
 wire! {
+    /// How many there are of something, and the first few by name.
+    #[derive(Default)]
+    pub struct Counted {
+        pub total: u64,
+        pub first: Vec<String>,
+    }
+}
+wire! {
+    /// What a report of coverage says of one run, and of what is another than at t0 (SPEC 5.6.7). Of the product alone.
+    /// Lines are named by file and number, or by a first and a last one.
+    #[derive(Default)]
+    pub struct Covered {
+        /// Of the report; empty where none could be read.
+        pub format: String,
+        /// Why none could be.
+        pub trouble: String,
+        /// Files that were measured, lines of them that can run, and those of them that ran.
+        pub files: u64,
+        pub can_run: u64,
+        pub ran: u64,
+        /// Lines that can run and that the tree of t0 does not have, and those of them that did not run or are left out.
+        pub changed: u64,
+        pub unrun: Counted,
+        /// Lines that could run at t0, are as they were, and are marked as not to be measured.
+        pub hidden: Counted,
+        /// Such lines of which the report says nothing any more, and nobody marked them.
+        pub vanished: Counted,
+        /// Such lines that ran at t0 and do not run now.
+        pub lost: Counted,
+        /// Files that were measured at t0, are still there and are not measured now: those that are marked so, and others.
+        pub hidden_files: Counted,
+        pub unloaded: Counted,
+        /// What else of the product is not what it was at t0, and cannot be measured.
+        pub beside: Counted,
+    }
+}
+wire! {
     /// One run of the check in a copy, as far as a verdict goes.
     pub struct Trial {
         /// What was done to the copy.
@@ -82,6 +119,8 @@ wire! {
         pub hunks: Vec<Hunk>,
         /// And what else of the product is not what it was at t0.
         pub unmutated: Vec<String>,
+        /// What the report of coverage says, where the run was measured.
+        pub coverage: Option<Covered>,
         /// What the collector, or the command itself, said of a run that was not green. Untrusted text.
         pub note: String,
         /// What the reviewer said, where it was asked in place of the check.

@@ -151,6 +151,8 @@ wire! {
         pub adequacy: Adequacy,
         pub budget: GuardBudget,
         pub over_budget: OverBudget,
+        /// Of the lines of the product that can run, so many of a hundred must; 0 asks for none.
+        pub min_coverage_percent: u32,
         /// Run the check once more on the same tree before green.
         pub confirm: bool,
         /// A reviewer that may object to what every other guard lets pass.
@@ -178,6 +180,8 @@ wire! {
         pub collector: String,
         /// A report file that the check writes, relative to the workdir.
         pub report: Option<Bytes>,
+        /// A report of coverage that the check writes, relative to the workdir.
+        pub coverage: Option<Bytes>,
         /// Names of variables that a check gets as the user has them (SPEC 6.7.1).
         pub pass_env: Vec<String>,
         /// Prints one failing identity a line from the captured artefact.
@@ -367,6 +371,7 @@ impl Default for GuardPolicy {
             adequacy: Adequacy::Change,
             budget: GuardBudget::of(Surface::Frozen),
             over_budget: OverBudget::Unverified,
+            min_coverage_percent: 0,
             confirm: true,
             judge: None,
             judge_timeout_ms: 600_000,
@@ -382,6 +387,7 @@ impl Default for Oracle {
             success_exit: 0,
             collector: "auto".into(),
             report: None,
+            coverage: None,
             pass_env: Vec::new(),
             failures_cmd: None,
             integrity_cmd: None,

@@ -39,6 +39,7 @@ pub(crate) fn trial(code: i32) -> Trial {
         mutants: vec![],
         hunks: vec![],
         unmutated: vec![],
+        coverage: None,
         note: String::new(),
         verdict: None,
         duration_ms: 5,

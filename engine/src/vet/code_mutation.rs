@@ -143,6 +143,15 @@ fn fate(case: &Case<'_>, trial: &Trial) -> Fate {
     Fate::of_run((trial.stop, trial.outcome, trial.code), success, fails, shown)
 }
 
+/// Whether the check of this turn noticed any change of what was changed.
+pub(super) fn noticed(case: &Case<'_>) -> bool {
+    let own = case.earlier.iter().filter(|vetted| vetted.guard == VET.name);
+    let mut mutated = own
+        .flat_map(|vetted| &vetted.trials)
+        .filter(|trial| !trial.mutants.is_empty());
+    mutated.any(|trial| fate(case, trial) == Fate::Killed)
+}
+
 fn judge(case: &Case<'_>, trials: &[Trial]) -> Outcome {
     let tried: Vec<(&Mutated, Fate)> = trials
         .iter()

@@ -4,9 +4,9 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{budget, code_mutation, judge, kill_set, oracle_mutation, order, sentinel_pair, t0_replay};
+use super::{budget, code_mutation, coverage, judge, kill_set, oracle_mutation, order, sentinel_pair, t0_replay};
 use crate::effect::Reading;
-use crate::event::candidate::{Hunk, JudgeVerdict, Mutated, Trial};
+use crate::event::candidate::{Covered, Hunk, JudgeVerdict, Mutated, Trial};
 use crate::event::id::Digest;
 use crate::event::measurement::{CommandRun, RunOutcome, StopCause};
 use crate::facts::Facts;
@@ -54,6 +54,8 @@ pub enum Experiment {
     Review(Box<judge::Packet>),
     /// One small change of the product a run, in lines that the tree of the start does not have.
     CodeMutants(code_mutation::Trying),
+    /// Which lines run: of the tree of t0, and of the candidate under its watched surface.
+    Coverage(coverage::Measuring),
 }
 
 /// What a copy is made of.
@@ -93,6 +95,8 @@ pub enum Plant {
         nth: usize,
         timeout_ms: Option<u64>,
     },
+    /// Nothing, and a report of coverage is read; where none can be had, nothing is run.
+    Coverage,
 }
 
 /// One run of the check in a copy of its own.
@@ -121,6 +125,8 @@ pub struct Ran {
     /// Where a mutant of the product was planted: the hunks that have any, and what else is another than at the start.
     pub hunks: Vec<Hunk>,
     pub unmutated: Vec<String>,
+    /// What the report says, where coverage was asked for.
+    pub coverage: Option<Covered>,
     /// What the reviewer answered; none of a check.
     pub review: Option<Review>,
 }
@@ -204,6 +210,7 @@ impl Experiment {
             Self::Order(suite) => order::step(suite, ran),
             Self::Review(_) => judge::step(ran),
             Self::CodeMutants(trying) => code_mutation::step(trying, control_ms, ran),
+            Self::Coverage(measuring) => coverage::step(measuring, ran),
         }
     }
 }
@@ -240,6 +247,7 @@ impl Ran {
             mutants: self.mutants.clone(),
             hunks: self.hunks.clone(),
             unmutated: self.unmutated.clone(),
+            coverage: self.coverage.clone(),
             note,
             verdict: None,
             duration_ms: self.run.duration_ms,
@@ -259,6 +267,7 @@ impl Ran {
             mutants: Vec::new(),
             hunks: Vec::new(),
             unmutated: Vec::new(),
+            coverage: None,
             note: review.rationale.clone(),
             verdict: Some(review.verdict),
             duration_ms: self.run.duration_ms,

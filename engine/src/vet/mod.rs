@@ -11,6 +11,7 @@
 
 mod budget;
 pub mod code_mutation;
+pub mod coverage;
 mod experiment;
 pub mod judge;
 pub mod kill_set;
@@ -94,6 +95,7 @@ pub static ALL: &[&Vet] = &[
     &oracle_mutation::VET,
     &kill_set::VET,
     &code_mutation::VET,
+    &coverage::VET,
     &order::VET,
     &judge::VET,
 ];

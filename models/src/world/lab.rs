@@ -1,7 +1,7 @@
 //! Experiments in copies. A copy holds the sources of a tree and nothing that lies beside them.
 
 use engine::Observation;
-use engine::event::candidate::Mutated;
+use engine::event::candidate::{Covered, Mutated};
 use engine::event::measurement::{ReportState, RunOutcome, StopCause};
 use engine::vet::{Base, Plant, Ran, Request, Step};
 
@@ -79,6 +79,7 @@ impl World {
             | Plant::Opposites { .. }
             | Plant::Order(_)
             | Plant::Code { .. }
+            | Plant::Coverage
             | Plant::Review => {}
         }
         let mut members = tree.members();
@@ -88,6 +89,11 @@ impl World {
             members.clear();
             run = command(RunOutcome::Signaled, 9, stop);
         }
+        // Its runner measures nothing, whatever the contract says.
+        let coverage = (step.plant == Plant::Coverage).then(|| Covered {
+            trouble: "the check wrote no coverage report there".into(),
+            ..Covered::default()
+        });
         Ran {
             step,
             run,
@@ -96,6 +102,7 @@ impl World {
             mutants,
             hunks: Vec::new(),
             unmutated: Vec::new(),
+            coverage,
             review: None,
         }
     }

@@ -120,6 +120,19 @@ fn a_guard_before_green_that_is_off_runs_nothing_and_is_said() {
 }
 
 #[test]
+fn a_report_of_coverage_that_the_contract_names_and_nobody_writes_leaves_the_run_unverified() {
+    let named = |p: &mut Policy| p.oracle.coverage = Some("cov.json".into());
+    let run = run(policy(named), project(3), fixed(&[]));
+    let why = "coverage: the check wrote no coverage report there";
+    ends(&run, R::ObjectiveUnverified, "guard_unavailable", why);
+    let trials = run.journal.iter().find_map(|event| match event {
+        Event::Vetted(vetted) if vetted.guard == "coverage" => Some(vetted.trials.len()),
+        _ => None,
+    });
+    assert_eq!(trials, Some(2), "t0, and the candidate whatever t0 gave");
+}
+
+#[test]
 fn a_test_that_was_bent_to_pass_fails_under_the_surface_of_the_start() {
     let cheat = || Script::edits(&[Edit::Cheat(SurfaceClass::Protected)]);
     let run = run(policy(unwatched), project(3), cheat());

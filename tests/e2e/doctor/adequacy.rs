@@ -123,6 +123,51 @@ fn a_mutation_that_fails_or_changes_nothing_shows_nothing() {
     }
 }
 
+/// A project of which line 2 and line 3 were changed since the last commit, and a check that reports these counts of them.
+fn reporting(second: u32, third: u32) -> (Project, String) {
+    let project = Project::new();
+    project.file("shop.py", PRODUCT).file("cov.info", "stale");
+    committed(&project, &PRODUCT.replace("> 10", ">= 10").replace("* 9", "* 8"));
+    let lines = format!("SF:shop.py\\nDA:1,1\\nDA:2,{second}\\nDA:3,{third}\\nDA:4,0\\nend_of_record\\n");
+    (project, format!("printf '{lines}' > cov.info"))
+}
+
+#[test]
+fn a_changed_line_that_the_check_does_not_run_is_inadequate() {
+    let flags = ["--run", "--mutants-max", "0", "--coverage", "cov.info", "--check"];
+    let (project, check) = reporting(1, 0);
+    let object = doctor(&project, &[&flags[..], &[&check]].concat()).exits(15).json();
+    assert_eq!(object["failure_cause"], "changed_lines_uncovered", "{object}");
+    assert_eq!(problem(&object)[1], "shop.py:3", "{object}");
+    let coverage = &object["doctor"]["adequacy"]["coverage"];
+    assert_eq!(*coverage, json!({"format": "lcov", "changed": 2, "unrun": 1}));
+
+    let (project, check) = reporting(1, 2);
+    let object = doctor(&project, &[&flags[..], &[&check]].concat()).exits(0).json();
+    assert!(
+        of(&object, "adequacy")
+            .iter()
+            .any(|found| found[2] == "it runs 2 of 2 changed lines"),
+        "{object}"
+    );
+
+    // What an earlier run left is no report of this one.
+    let (project, _) = reporting(1, 2);
+    let object = doctor(&project, &[&flags[..], &["true"]].concat()).exits(13).json();
+    assert_eq!(object["failure_cause"], "guard_unavailable", "{object}");
+
+    let (project, check) = reporting(1, 0);
+    let object = doctor(&project, &["--run", "--mutants-max", "0", "--check", &check])
+        .exits(0)
+        .json();
+    let told = of(&object, "adequacy");
+    assert!(
+        told.iter()
+            .any(|found| found[0] == "note" && found[3].contains("--coverage")),
+        "{object}"
+    );
+}
+
 #[test]
 fn a_changed_line_that_no_test_minds_is_named_with_the_change() {
     let changed = PRODUCT.replace("return count * 9", "return count * 8");

@@ -3,6 +3,7 @@
 //! ```text
 //!   workdir --copied once--> master --copied for every trial--> place { tree, home, tmp }
 //!     control     the copy as it is: must be green, or nothing is said about changes
+//!     coverage    which changed lines ran, by the report of the control or of one more run
 //!     operator    --mutate-cmd in the copy, then the check
 //!     built in    one small change of one changed line, then the check; again for the next
 //! ```
@@ -21,8 +22,10 @@ use engine::words::counted;
 use engine::{Reading, State, VERSION};
 
 use super::changed::{self, Hunk};
+use super::coverage::{self, Covered, Measure};
 use super::{Concern, DoctorError, Looked, Patient};
 use crate::clock::Clock;
+use crate::oracle::perturb::Perturbation;
 use crate::process::{CommandSpec, Deadlines, Outcome, Supervisor, SupervisorOptions};
 use crate::replay::{Surroundings, check_until};
 use crate::scratch::{Scratch, Traces, copy_tree};
@@ -56,6 +59,8 @@ pub struct Adequacy {
     /// How the operator's mutation fared.
     pub operator: Option<Fate>,
     pub mutants: Vec<Mutated>,
+    /// What a report of coverage says of changed lines, where there was one.
+    pub coverage: Option<Covered>,
 }
 
 /// One change of loopexec's own.
@@ -79,7 +84,8 @@ pub fn adequacy(patient: &Patient, trials: &Trials, looked: &mut Looked) -> Resu
     let mut seen = Adequacy::default();
     let place = Place::new(patient, trials)?;
     let check = patient.policy.oracle.check.display();
-    let control = place.trial(|_| Ok(true))?;
+    let measure = Measure::of(patient, &place.env);
+    let control = place.trial(|tree| Ok(measure.clear(tree)))?;
     let Some((verdict, reading)) = control else {
         return Ok(seen);
     };
@@ -112,6 +118,7 @@ pub fn adequacy(patient: &Patient, trials: &Trials, looked: &mut Looked) -> Resu
             );
         }
     }
+    seen.coverage = coverage::look(&place, &measure, looked)?;
     if let Some(mutate) = &trials.mutate {
         seen.operator = place.operator(mutate, looked, &seen)?;
     }
@@ -119,10 +126,10 @@ pub fn adequacy(patient: &Patient, trials: &Trials, looked: &mut Looked) -> Resu
     Ok(seen)
 }
 
-struct Place<'a> {
-    patient: &'a Patient,
+pub(super) struct Place<'a> {
+    pub(super) patient: &'a Patient,
     master: Scratch,
-    scratch: Scratch,
+    pub(super) scratch: Scratch,
     /// What checks find, settled for all of them.
     env: Vec<(OsString, OsString)>,
 }
@@ -149,6 +156,15 @@ impl<'a> Place<'a> {
         &self,
         change: impl FnOnce(&Path) -> Result<bool, DoctorError>,
     ) -> Result<Option<(Verdict, Reading)>, DoctorError> {
+        self.trial_under(&Perturbation::default(), change)
+    }
+
+    /// The same, with other surroundings.
+    pub(super) fn trial_under(
+        &self,
+        other: &Perturbation,
+        change: impl FnOnce(&Path) -> Result<bool, DoctorError>,
+    ) -> Result<Option<(Verdict, Reading)>, DoctorError> {
         let Self { patient, scratch, .. } = self;
         scratch.clear_tree()?;
         scratch.renew_surroundings()?;
@@ -171,8 +187,10 @@ impl<'a> Place<'a> {
             programs: Vec::new(),
             probe: None,
         });
+        scratch.renew_variation()?;
+        scratch.write_support(|dir| other.support(dir))?;
         let with = Surroundings {
-            env: self.environment(),
+            env: other.environment(self.environment(), &scratch.support()),
             exe: patient.exe.clone(),
             around: Vec::new(),
         };

@@ -11,6 +11,7 @@
 mod adequacy;
 mod assertions;
 mod changed;
+mod coverage;
 mod error;
 mod exit_status;
 mod isolation;
@@ -36,6 +37,7 @@ use crate::session::signals;
 use crate::world::{StopRequests, detection};
 
 pub use adequacy::{Adequacy, Mutated, Trials, adequacy};
+pub use coverage::Covered;
 pub use error::DoctorError;
 pub use isolation::Facts;
 pub use leftovers::LeftRunning;

@@ -10,6 +10,7 @@
 //! written relative to it, and build hashes never enter an id.
 
 pub mod collect;
+pub(crate) mod coverage;
 pub mod normalise;
 pub(crate) mod perturb;
 mod plain;

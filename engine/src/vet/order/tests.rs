@@ -33,6 +33,7 @@ fn shown<'a>(step: &Step, suite: &'a Suite, failing: &dyn Fn(&str, &str) -> bool
         | Plant::Mutant(_)
         | Plant::Order(_)
         | Plant::Code { .. }
+        | Plant::Coverage
         | Plant::Review => None,
     };
     let planted = match step.plant {
@@ -45,6 +46,7 @@ fn shown<'a>(step: &Step, suite: &'a Suite, failing: &dyn Fn(&str, &str) -> bool
         | Plant::Opposites { .. }
         | Plant::Mutant(_)
         | Plant::Code { .. }
+        | Plant::Coverage
         | Plant::Review => None,
     };
     let ids = suite.members.iter().map(|(id, _)| id.as_str());

@@ -22,6 +22,7 @@ const TEST_DIRECTORIES: &[&str] = &["test/", "tests/"];
 const VIOLATIONS_MAX: u32 = 1_000_000;
 const MUTANTS_MAX: u64 = 256;
 const CHECKS_MAX: u32 = 1_000_000;
+const PERCENT_MAX: u64 = 100;
 
 pub(super) const ROWS: &[Setting] = &[
     // Before the blocked paths: their default depends on it.
@@ -193,7 +194,7 @@ pub(super) const ROWS: &[Setting] = &[
             "--adequacy",
             "LOOPEXEC_ADEQUACY",
             "How much of what was changed the check must notice before green",
-            "`change`: some part of it, and what else it does not notice is a note; `every`: each changed part.",
+            "`change`: some part of it, and what else it does not notice or run is a note; `every`: each changed part, and each changed line runs.",
         )
     },
     Setting {
@@ -230,6 +231,18 @@ pub(super) const ROWS: &[Setting] = &[
             "`unverified`: without it nothing is green; `leave-out`: it is off for this turn, and the receipt says so.",
         )
     },
+    row!(
+        count(0, PERCENT_MAX) off 0,
+        guards.min_coverage_percent,
+        row::blank(
+            GROUP,
+            "guards.min_coverage",
+            "--min-coverage",
+            "LOOPEXEC_MIN_COVERAGE",
+            "Percent of the product's lines that the check must run before green",
+            "Of the lines that can run, as the coverage report has them.",
+        )
+    ),
     row!(
         switch negated,
         guards.confirm,

@@ -44,6 +44,28 @@ pub(super) const ROWS: &[Setting] = &[
             "Read only when the check has written it anew.",
         )
     },
+    Setting {
+        kind: Kind::Path,
+        off: Off::Word,
+        set: |policy, value| {
+            policy.oracle.coverage = value.unless_off().map(Value::path).transpose()?;
+            Ok(())
+        },
+        show: |policy| {
+            row::or_off(policy.oracle.coverage.as_ref(), |path| {
+                String::from_utf8_lossy(&path.0).into_owned()
+            })
+        },
+        ..row::blank(
+            GROUP,
+            "oracle.coverage",
+            "--coverage",
+            "LOOPEXEC_COVERAGE",
+            "Coverage report that the check writes, relative to the workdir",
+            "coverage.py JSON, Cobertura XML, lcov, llvm-cov JSON, a Go profile or istanbul JSON. Before green the \
+             check runs twice more in copies, and the report is read there.",
+        )
+    },
     row!(
         list EnvNames,
         oracle.pass_env,

@@ -1,6 +1,7 @@
 //! Runs of the check in copies, for the guards before green. Which run comes next is the engine's word; what it
 //! means too.
 
+mod coverage;
 mod drawn;
 mod expected;
 mod ignored;
@@ -28,6 +29,7 @@ impl RealWorld {
         };
         // Once for all runs of this request.
         let mut drawn = None;
+        let floor = coverage::Floor::default();
         while let Some(step) = request.step(&trials) {
             let left = request.time_left_ms.map(|left| {
                 let spent = clock::mono_ms().saturating_sub(started_ms);
@@ -36,7 +38,7 @@ impl RealWorld {
             let ran = if step.plant == Plant::Review {
                 self.review(state, request, step, left).map(Some)
             } else {
-                Place::new(self, state, &suites).and_then(|place| place.run(request, step, left, &mut drawn))
+                Place::new(self, state, &suites).and_then(|place| place.run(request, step, left, &mut drawn, &floor))
             };
             match ran {
                 Ok(Some(ran)) => trials.push(ran),

@@ -15,7 +15,7 @@ use engine::event::policy::GuardPolicy;
 use engine::guard::surface;
 use syntax::{Language, Mutant, Operator, What};
 
-use crate::hunks::{between, lines};
+use crate::hunks::{between, is_idle, is_prose, lines, told};
 use crate::tree::{Kind, Manifest, Tree};
 use crate::world::surface::{Suites, class};
 
@@ -26,10 +26,6 @@ const HUNKS_MAX: usize = 128;
 const NAMED_MAX: usize = 16;
 /// A longer source is nothing that a person wrote.
 const SOURCE_MAX_BYTES: u64 = 1024 * 1024;
-/// No product code by their names: prose, and what a tool keeps for itself.
-const PROSE: &[&str] = &["md", "rst", "adoc", "txt", "log", "lock", "pyc"];
-/// What a line begins with that does nothing by itself.
-const IDLE: &[&str] = &["#", "//", "/*", "*", "import ", "from ", "use ", "package "];
 
 /// A tree, and who says which of its files are the product.
 pub(super) struct Product<'a> {
@@ -141,7 +137,7 @@ pub(super) fn pick(product: &Product<'_>, start: &Manifest, max: usize) -> Resul
 
 impl Product<'_> {
     /// Paths of the product that differ, with what they held before.
-    fn files(&self, start: &Manifest) -> Result<Vec<(String, Vec<u8>)>, String> {
+    pub(super) fn files(&self, start: &Manifest) -> Result<Vec<(String, Vec<u8>)>, String> {
         let mut files = Vec::new();
         for entry in self.manifest.entries().iter().filter(|entry| entry.kind == Kind::File) {
             let earlier = start.entry(&entry.path).filter(|old| old.kind == Kind::File);
@@ -161,7 +157,7 @@ impl Product<'_> {
     }
 
     /// Files of the product that are no longer there.
-    fn gone(&self, start: &Manifest) -> Vec<String> {
+    pub(super) fn gone(&self, start: &Manifest) -> Vec<String> {
         let gone = start
             .entries()
             .iter()
@@ -171,12 +167,12 @@ impl Product<'_> {
         paths.filter(|path| !is_prose(path)).map(str::to_owned).collect()
     }
 
-    fn is_product(&self, path: &[u8]) -> bool {
+    pub(super) fn is_product(&self, path: &[u8]) -> bool {
         let own = Bytes(path.to_vec());
         class(self.suites, self.policy, &own).is_none() && !surface::test_source(path)
     }
 
-    fn content(&self, path: &str, digest: &crate::tree::Digest) -> Result<Vec<u8>, String> {
+    pub(super) fn content(&self, path: &str, digest: &crate::tree::Digest) -> Result<Vec<u8>, String> {
         let content = self.tree.content(digest);
         content.map_err(|error| format!("{path}: {error}"))
     }
@@ -199,31 +195,6 @@ fn telling(mutants: Vec<Mutant>, max: usize) -> Vec<Mutant> {
     }
     keyed.sort_by_key(|(key, _)| (key.1, key.0, key.2));
     keyed.into_iter().map(|(_, mutant)| mutant).take(max).collect()
-}
-
-/// Only blank lines, comments and imports.
-fn is_idle(lines: &[&[u8]], range: &RangeInclusive<u32>) -> bool {
-    let at = |line: u32| usize::try_from(line).unwrap_or(usize::MAX);
-    let lines = lines.get(at(*range.start()).saturating_sub(1)..at(*range.end()).min(lines.len()));
-    lines.unwrap_or_default().iter().all(|line| {
-        let text = line.trim_ascii();
-        text.is_empty() || IDLE.iter().any(|mark| text.starts_with(mark.as_bytes()))
-    })
-}
-
-fn is_prose(path: &str) -> bool {
-    let kind = path.rsplit('/').next().and_then(|name| name.rsplit_once('.'));
-    let hidden = path
-        .split('/')
-        .any(|part| part.starts_with('.') || part == "__pycache__");
-    hidden || kind.is_some_and(|(_, kind)| PROSE.contains(&kind))
-}
-
-fn told(lines: &RangeInclusive<u32>) -> String {
-    match lines.start() == lines.end() {
-        true => format!("line {}", lines.start()),
-        false => format!("lines {} to {}", lines.start(), lines.end()),
-    }
 }
 
 #[cfg(test)]
@@ -252,13 +223,5 @@ mod tests {
         let mut lines: Vec<u32> = told_of(source, 3).iter().map(|(line, _)| *line).collect();
         lines.sort_unstable();
         assert_eq!(lines, [2, 3, 4]);
-    }
-
-    #[test]
-    fn comments_and_imports_alone_are_no_change_of_the_product() {
-        let source: Vec<&[u8]> = vec![b"import os", b"", b"  # why", b"x = 1"];
-        assert!(is_idle(&source, &(1..=3)));
-        assert!(!is_idle(&source, &(1..=4)));
-        assert!(is_prose("README.md") && is_prose(".venv/a.sql") && !is_prose("schema.sql"));
     }
 }

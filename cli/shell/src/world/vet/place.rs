@@ -14,12 +14,14 @@ use engine::vet::order::Order;
 use engine::vet::{Base, Experiment, Plant, Ran, Request, Step};
 use syntax::Language;
 
+use super::coverage::{Floor, Measured};
 use super::drawn::{Drawn, Trees};
 use super::expected::{self, Changed, Sources};
 use super::ignored;
 use super::mutants::{self, Part, Picked, Product};
 use super::sentinel::{self, Suite};
 use crate::oracle::collect;
+use crate::oracle::coverage::Source;
 use crate::oracle::perturb::{Perturbation, order};
 use crate::replay::{Surroundings, check_until};
 use crate::scratch::{Scratch, ScratchError};
@@ -60,6 +62,7 @@ impl<'a> Place<'a> {
         step: Step,
         time_left_ms: Option<u64>,
         drawn: &mut Option<Drawn>,
+        floor: &Floor,
     ) -> Result<Option<Ran>, String> {
         let tree = &self.world.tree;
         let failed = |error: crate::tree::TreeError| error.to_string();
@@ -74,9 +77,12 @@ impl<'a> Place<'a> {
         };
         let mut seed = None;
         let changed = match &step.plant {
-            Plant::Nothing | Plant::Sentinels { .. } | Plant::Order(_) | Plant::Code { .. } | Plant::Review => {
-                Changed::default()
-            }
+            Plant::Nothing
+            | Plant::Sentinels { .. }
+            | Plant::Order(_)
+            | Plant::Code { .. }
+            | Plant::Coverage
+            | Plant::Review => Changed::default(),
             Plant::Mutant(number) => {
                 let drawn = match drawn {
                     Some(drawn) => drawn,
@@ -117,9 +123,12 @@ impl<'a> Place<'a> {
         }
         let mut change = Perturbation::default();
         let mut planted = match step.plant {
-            Plant::Nothing | Plant::Expectations | Plant::Opposites { .. } | Plant::Code { .. } | Plant::Review => {
-                Vec::new()
-            }
+            Plant::Nothing
+            | Plant::Expectations
+            | Plant::Opposites { .. }
+            | Plant::Code { .. }
+            | Plant::Coverage
+            | Plant::Review => Vec::new(),
             Plant::Mutant(_) => seed.into_iter().collect(),
             Plant::Order(order) => {
                 let (under, name) = self.order(request, order, &copy)?;
@@ -148,12 +157,32 @@ impl<'a> Place<'a> {
             }
         };
         let policy = self.state.facts.policy();
+        let support = self.scratch.support();
+        let source = match step.plant {
+            Plant::Coverage => {
+                let seen = detection(&copy, &policy.oracle.check);
+                let Ok(source) = Source::of(&policy.oracle, &seen, &copy, &self.with.env) else {
+                    return Ok(None);
+                };
+                Some(source)
+            }
+            _ => None,
+        };
+        let measured = source.as_ref().map(|source| Measured {
+            source,
+            copy: &copy,
+            support: &support,
+            copied: &copied,
+            base: step.base,
+        });
+        if let Some(measured) = &measured {
+            change = measured.begin()?;
+        }
         let own = Scratch::environment(&self.with.env, &self.scratch.home(), &self.scratch.tmp());
         let env = hermetic::settled(policy, self.state.facts.opened.at, &own);
         let scratch = |error: ScratchError| error.to_string();
         self.scratch.renew_variation().map_err(scratch)?;
         self.scratch.write_support(|dir| change.support(dir)).map_err(scratch)?;
-        let support = self.scratch.support();
         let with = Surroundings {
             env: change.environment(moved(env, &self.world.workdir, &copy), &support),
             ..self.with.clone()
@@ -165,6 +194,13 @@ impl<'a> Place<'a> {
         if change.missing_sign(&support).is_some() {
             planted.clear();
         }
+        let coverage = match &measured {
+            Some(measured) => {
+                let start = tree.manifest(TreeId(request.start.0)).map_err(failed)?;
+                Some(measured.end(floor, &self.product(&candidate), &start)?)
+            }
+            None => None,
+        };
         Ok(Some(Ran {
             step,
             run: checked.run,
@@ -175,8 +211,18 @@ impl<'a> Place<'a> {
                 .map_or(changed.mutants, |mutant| vec![mutant.told.clone()]),
             hunks: mutant.as_ref().map_or_else(Vec::new, |mutant| mutant.hunks.clone()),
             unmutated: mutant.map_or_else(Vec::new, |mutant| mutant.others),
+            coverage,
             review: None,
         }))
+    }
+
+    fn product<'b>(&'b self, candidate: &'b Manifest) -> Product<'b> {
+        Product {
+            tree: &self.world.tree,
+            manifest: candidate,
+            suites: self.suites,
+            policy: &self.state.facts.policy().guards,
+        }
     }
 
     /// One small change of the candidate's product, in lines that the tree of t0 does not have.
@@ -193,12 +239,7 @@ impl<'a> Place<'a> {
         let tree = &self.world.tree;
         let start = tree.manifest(TreeId(request.start.0));
         let start = start.map_err(|error| error.to_string())?;
-        let product = Product {
-            tree,
-            manifest: candidate,
-            suites: self.suites,
-            policy: &self.state.facts.policy().guards,
-        };
+        let product = self.product(candidate);
         let max = usize::try_from(trying.mutants_max).unwrap_or(usize::MAX);
         let Picked { parts, others } = mutants::pick(&product, &start, max)?;
         let Some((told, bytes)) = parts.get(hunk).and_then(|part| part.mutant(nth)) else {
@@ -318,6 +359,7 @@ fn bounded<'a>(state: &'a State, request: &Request, plant: &Plant) -> Cow<'a, St
     let limit = match (&request.experiment, plant) {
         (_, Plant::Code { timeout_ms, .. }) => *timeout_ms,
         (Experiment::KillSet(suites), _) => Some(suites.timeout_ms),
+        (Experiment::Coverage(measuring), _) => measuring.timeout_ms,
         _ => None,
     };
     let Some(limit) = limit else {

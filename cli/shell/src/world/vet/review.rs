@@ -118,6 +118,7 @@ impl RealWorld {
             mutants: Vec::new(),
             hunks: Vec::new(),
             unmutated: Vec::new(),
+            coverage: None,
             review: Some(review),
         })
     }
