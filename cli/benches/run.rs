@@ -9,7 +9,8 @@
     reason = "a bench prints its table and has nobody to report to"
 )]
 
-use std::ffi::OsString;
+mod place;
+
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -18,7 +19,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use tempfile::TempDir;
+
+use place::{Place, find, median, program};
 
 const ROUNDS: usize = 5;
 /// How many starts of a program that ends at once make one figure.
@@ -157,47 +159,7 @@ fn syncs(below: &Path) {
     println!("{what:<44} {each:>9.2} {:>9} {:>7} {:>8}{verdict}", "", "", "<= 3");
 }
 
-/// A project and a home of its own.
-struct Place {
-    root: TempDir,
-}
-
 impl Place {
-    fn new(below: &Path) -> Self {
-        let root = tempfile::tempdir_in(below).unwrap();
-        for name in ["work", "home"] {
-            fs::create_dir(root.path().join(name)).unwrap();
-        }
-        Self { root }
-    }
-
-    /// A program in the project, in the environment that both sides get: without what the build tool adds, where a
-    /// search path for libraries makes every start slow, and without a search for the program.
-    fn command(&self, named: impl Into<OsString>) -> Command {
-        let named = named.into();
-        let mut command = Command::new(program(&named).unwrap_or(named.into()));
-        for (name, _) in std::env::vars_os() {
-            let added = |start: &&str| name.as_encoded_bytes().starts_with(start.as_bytes());
-            if ["LOOPEXEC_", "LD_", "CARGO", "RUST"].iter().any(added) {
-                command.env_remove(name);
-            }
-        }
-        command
-            .current_dir(self.root.path().join("work"))
-            .env("HOME", self.root.path().join("home"))
-            .env("XDG_CONFIG_HOME", self.root.path().join("home/config"))
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
-        command
-    }
-
-    fn loopexec(&self, arguments: &[&str]) -> Command {
-        let mut command = self.command(executable());
-        command.args(arguments);
-        command
-    }
-
     /// The loop that a run replaces.
     fn bare(&self, iterations: usize) -> Command {
         let mut bare = self.command("sh");
@@ -272,10 +234,6 @@ impl Place {
     }
 }
 
-fn executable() -> PathBuf {
-    std::env::var_os("LOOPEXEC_BENCH_EXE").map_or_else(|| env!("CARGO_BIN_EXE_loopexec").into(), PathBuf::from)
-}
-
 /// The high-water mark of a program that is about to say what it found: it writes into a full pipe and waits there.
 fn peak_before_output_kib(mut command: Command) -> u64 {
     let (reader, mut writer) = std::io::pipe().unwrap();
@@ -313,16 +271,6 @@ fn high_water_kib(child: &Child) -> u64 {
         .unwrap_or(0)
 }
 
-fn find(below: &Path, name: &str) -> Option<PathBuf> {
-    fs::read_dir(below).unwrap().find_map(|entry| {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            return find(&path, name);
-        }
-        path.ends_with(name).then_some(path)
-    })
-}
-
 /// Every file at or below a directory.
 fn gather(below: &Path, files: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(below).unwrap() {
@@ -333,13 +281,6 @@ fn gather(below: &Path, files: &mut Vec<PathBuf>) {
             files.push(path);
         }
     }
-}
-
-/// Where the search path has a program.
-fn program(name: impl AsRef<Path>) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    let mut found = std::env::split_paths(&path).map(|folder| folder.join(&name));
-    found.find(|path| path.is_file())
 }
 
 fn wall(mut command: Command) -> Duration {
@@ -369,10 +310,4 @@ fn row(what: &str, measured: &[f64], floor: &[f64], target: f64) {
         median(floor),
         format!("<= {target:.2}")
     );
-}
-
-fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted[sorted.len() / 2]
 }

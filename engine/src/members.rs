@@ -14,6 +14,16 @@ use crate::event::measurement::{MemberChange, MemberStatus};
 /// The pseudo-member that fails when the check is red and no member says why.
 pub const CHECK: &str = "(check)";
 
+/// What one fact may say of members, in bytes: the journal has to hold it in one batch (SPEC 6.3.7, 12.3.3).
+pub(crate) const TOLD_BYTES_MAX: usize = 6 << 20;
+/// What a change takes beside its name, rounded up.
+const BESIDE_BYTES: usize = 16;
+
+/// How much a fact says that tells these changes.
+pub(crate) fn told_bytes(changes: &[MemberChange]) -> usize {
+    changes.iter().map(|change| change.id.len() + BESIDE_BYTES).sum()
+}
+
 /// Ids in round brackets stand for containers and for the check itself: never part of the universe.
 pub(crate) fn is_pseudo(id: &str) -> bool {
     id.starts_with('(')

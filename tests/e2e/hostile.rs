@@ -3,6 +3,7 @@
 mod children;
 mod output;
 mod planted;
+mod reports;
 mod storage;
 mod tampering;
 

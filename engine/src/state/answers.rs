@@ -7,9 +7,10 @@ use crate::effect::{Effect, Observation, Reading};
 use crate::event::Event;
 use crate::event::halt::HaltReason;
 use crate::event::iteration::{CheckEnded, ContextBuilt, ExecuteEnded, RestoreEnded, RetryWaited, TreeObserved};
-use crate::event::measurement::{IntegritySet, Measurement, MemberStatus};
+use crate::event::measurement::{IntegritySet, Measurement, MemberStatus, ReportState};
 use crate::event::run::Halted;
 use crate::facts::Facts;
+use crate::members::{TOLD_BYTES_MAX, told_bytes};
 use crate::vet::Seen;
 
 impl State {
@@ -130,12 +131,12 @@ impl State {
                     trouble
                 };
                 let trials = trials.iter().map(|ran| ran.trial(&self.facts)).collect();
-                let seen = Seen {
+                let seen = told(Seen {
                     at,
                     trials,
                     trouble,
                     cost_us,
-                };
+                });
                 match self.phase.vetted(&self.facts, request, seen) {
                     Some(vetted) => vetted.into(),
                     None => {
@@ -177,6 +178,11 @@ impl State {
         if !reading.complete {
             complete(&self.facts, &mut reading);
         }
+        let mut changes = self.facts.members.changes_to(&reading.members);
+        if told_bytes(&changes) > TOLD_BYTES_MAX {
+            reading = unread(reading, told_bytes(&changes));
+            changes = self.facts.members.changes_to(&reading.members);
+        }
         let integrity = reading.integrity.map(|set| {
             let known = &self.facts.integrity;
             let usable = set.error.is_empty();
@@ -196,7 +202,7 @@ impl State {
         });
         Measurement {
             members_total: u64::try_from(reading.members.len()).unwrap_or(u64::MAX),
-            changes: self.facts.members.changes_to(&reading.members),
+            changes,
             collector: reading.collector,
             note: reading.note,
             report: reading.report,
@@ -215,6 +221,39 @@ impl State {
     }
 }
 
+/// A reading that names more than a fact can say is read as none: a part could hide the rest (SPEC 6.3.7).
+fn unread(reading: Reading, bytes: usize) -> Reading {
+    Reading {
+        collector: reading.collector,
+        note: too_much(bytes),
+        report: ReportState::Malformed,
+        messages_digest: reading.messages_digest,
+        output_digest: reading.output_digest,
+        integrity: reading.integrity,
+        cost_us: reading.cost_us,
+        ..Reading::nothing()
+    }
+}
+
+/// The same of all runs of one experiment: its guard then has seen nothing that it could say.
+fn told(seen: Seen) -> Seen {
+    let bytes: usize = seen.trials.iter().map(|trial| told_bytes(&trial.changes)).sum();
+    if bytes <= TOLD_BYTES_MAX {
+        return seen;
+    }
+    Seen {
+        trials: alloc::vec::Vec::new(),
+        trouble: too_much(bytes),
+        ..seen
+    }
+}
+
+fn too_much(bytes: usize) -> String {
+    alloc::format!(
+        "the names of the tests that changed take {bytes} bytes, and the record holds at most {TOLD_BYTES_MAX} at once"
+    )
+}
+
 /// Some sources list only what fails: whoever was known and is not listed now passes.
 pub(crate) fn complete(facts: &Facts, reading: &mut Reading) {
     let known = facts.members.iter().map(|(id, _)| id).chain(facts.universe.iter());
@@ -225,4 +264,42 @@ pub(crate) fn complete(facts: &Facts, reading: &mut Reading) {
     reading.members.extend(passing);
     reading.members.sort_unstable();
     reading.members.dedup_by(|a, b| a.0 == b.0);
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use super::*;
+    use crate::event::id::Stamp;
+    use crate::event::measurement::MemberChange;
+    use crate::vet::bench::trial;
+
+    /// Runs of an experiment, each with this many changed members under names of 1,000 bytes.
+    fn seen(runs: &[usize]) -> Seen {
+        let change = MemberChange {
+            id: "x".repeat(1_000),
+            status: MemberStatus::Failed,
+        };
+        let run = |changes: &usize| {
+            let mut trial = trial(1);
+            trial.changes = vec![change.clone(); *changes];
+            trial
+        };
+        Seen {
+            at: Stamp::default(),
+            trials: runs.iter().map(run).collect(),
+            trouble: String::new(),
+            cost_us: 0,
+        }
+    }
+
+    #[test]
+    fn runs_that_show_more_names_than_a_fact_holds_show_nothing_and_say_why() {
+        let fits = told(seen(&[3_000, 3_000]));
+        assert_eq!((fits.trials.len(), fits.trouble.as_str()), (2, ""));
+        let over = told(seen(&[3_000, 3_300]));
+        assert!(over.trials.is_empty());
+        assert!(over.trouble.contains("take 6400800 bytes"), "{}", over.trouble);
+    }
 }
