@@ -1,4 +1,4 @@
-//! The time that the guards before green may take together (SPEC 5.6.12).
+//! The time that the guards before green may take together (SPEC 5.6.13).
 
 use crate::support::story::{Project, python_with_pytest};
 

@@ -32,6 +32,7 @@ fn with<'a>(more: &[&'a str]) -> Vec<&'a str> {
         "sentinel_pair",
         "oracle_mutation",
         "code_mutation",
+        "coverage",
         "order",
     ] {
         flags.extend(["--guard-off", vet]);

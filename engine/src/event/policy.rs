@@ -164,7 +164,7 @@ wire! {
 }
 wire! {
     /// How long the guards before green of one turn may take together: the larger of the two; without limit where both
-    /// are 0 (SPEC 5.6.12).
+    /// are 0 (SPEC 5.6.13).
     pub struct GuardBudget {
         /// So many times what the check of the turn took.
         pub checks: u32,

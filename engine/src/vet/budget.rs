@@ -1,4 +1,4 @@
-//! How long the guards before green may take together, and what does not fit (SPEC 5.6.12).
+//! How long the guards before green may take together, and what does not fit (SPEC 5.6.13).
 //!
 //! ```text
 //!   budget = the larger of CHECKS x the check of the turn and AT_LEAST

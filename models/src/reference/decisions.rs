@@ -287,8 +287,8 @@ impl Reader {
             ("failed", "execution_failure" | "budget_exceeded") => true,
             ("restore:failed", "execution_failure") => true,
             ("flaky", "check_flaky") => true,
-            (room, "check_flaky") => {
-                trust_is_asked(room) && cause == "probe" && self.probe_disagreed && !self.tolerant()
+            (room, "check_flaky") if cause == "probe" => {
+                trust_is_asked(room) && self.probe_disagreed && !self.tolerant()
             }
             (room, "check_not_deterministic") => {
                 trust_is_asked(room) && self.tolerant() && (self.disagreed || self.probe_disagreed)
