@@ -226,7 +226,7 @@ mod tests {
 
     fn contract(path: Option<&str>) -> Oracle {
         Oracle {
-            coverage: path.map(|path| Bytes::from(path)),
+            coverage: path.map(Bytes::from),
             ..Oracle::default()
         }
     }
