@@ -2,4 +2,4 @@
 # flags: --adequacy every
 # ends: check_inadequate code_mutation
 sh "$CORPUS/honest.sh"
-sed -i 's/^\(pub fn later.*\)/\1\n    rounded(minutes);/; s/^\/\/\/ Whether it is noon.*/\/\/\/ The next full hour.\nfn rounded(minutes: u32) -> u32 {\n    if minutes > 60 {\n        return minutes \/ 60;\n    }\n    60\n}\n\n&/' src/lib.rs
+sed -i 's/^\(pub fn later.*\)/\1\n    rounded(minutes);/; s/^\/\/\/ A later time.*/\/\/\/ The next full hour.\nfn rounded(minutes: u32) -> u32 {\n    if minutes > 60 {\n        return 120;\n    }\n    60\n}\n\n&/' src/lib.rs
