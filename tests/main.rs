@@ -34,6 +34,7 @@ mod e2e {
     mod faults;
     mod gaming;
     mod hermetic;
+    mod hermeticity;
     mod hostile;
     mod judging;
     mod lives;

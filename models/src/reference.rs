@@ -51,13 +51,14 @@ const GUARDS: [&str; 14] = [
 ];
 
 /// Guards before green, in the order in which they speak.
-const VETS: [&str; 7] = [
+const VETS: [&str; 8] = [
     "t0_replay",
     "sentinel_pair",
     "oracle_mutation",
     "kill_set",
     "code_mutation",
     "order",
+    "hermeticity",
     "judge",
 ];
 

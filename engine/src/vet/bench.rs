@@ -41,6 +41,8 @@ pub(crate) fn trial(code: i32) -> Trial {
         unmutated: vec![],
         note: String::new(),
         verdict: None,
+        trace: None,
+        varied: vec![],
         duration_ms: 5,
     }
 }

@@ -4,9 +4,9 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{code_mutation, judge, kill_set, oracle_mutation, order, sentinel_pair, t0_replay};
+use super::{code_mutation, hermeticity, judge, kill_set, oracle_mutation, order, sentinel_pair, t0_replay};
 use crate::effect::Reading;
-use crate::event::candidate::{Hunk, JudgeVerdict, Mutated, Trial};
+use crate::event::candidate::{Hunk, JudgeVerdict, Mutated, Trace, Trial, Varied};
 use crate::event::id::Digest;
 use crate::event::measurement::{CommandRun, RunOutcome, StopCause};
 use crate::facts::Facts;
@@ -52,6 +52,8 @@ pub enum Experiment {
     Review(Box<judge::Packet>),
     /// One small change of the product a run, in lines that the tree of the start does not have.
     CodeMutants(code_mutation::Trying),
+    /// One run under a trace, and one in other surroundings; where that one ends otherwise, more of them.
+    Hermeticity(hermeticity::Declared),
 }
 
 /// What a copy is made of.
@@ -84,6 +86,10 @@ pub enum Plant {
     Order(order::Order),
     /// Nothing, and the reviewer runs instead of the check.
     Review,
+    /// Nothing, and what the check touches is written down.
+    Traced,
+    /// Nothing, and the surroundings of the run are others.
+    Varied(hermeticity::Under),
     /// The `nth` mutant of a hunk, both counted from 0; only hunks count that have one. `timeout_ms` is the limit of the
     /// run where the contract has none.
     Code {
@@ -119,6 +125,10 @@ pub struct Ran {
     /// Where a mutant of the product was planted: the hunks that have any, and what else is another than at the start.
     pub hunks: Vec<Hunk>,
     pub unmutated: Vec<String>,
+    /// What it touched, where it was traced.
+    pub trace: Option<Trace>,
+    /// In what its surroundings were varied, where they were to be.
+    pub varied: Vec<Varied>,
     /// What the reviewer answered; none of a check.
     pub review: Option<Review>,
 }
@@ -192,6 +202,7 @@ impl Experiment {
             Self::Order(suite) => order::step(suite, ran),
             Self::Review(_) => judge::step(ran),
             Self::CodeMutants(trying) => code_mutation::step(trying, control_ms, ran),
+            Self::Hermeticity(declared) => hermeticity::step(declared, ran),
         }
     }
 }
@@ -230,6 +241,8 @@ impl Ran {
             unmutated: self.unmutated.clone(),
             note,
             verdict: None,
+            trace: self.trace.clone(),
+            varied: self.varied.clone(),
             duration_ms: self.run.duration_ms,
         }
     }
@@ -249,6 +262,8 @@ impl Ran {
             unmutated: Vec::new(),
             note: review.rationale.clone(),
             verdict: Some(review.verdict),
+            trace: None,
+            varied: Vec::new(),
             duration_ms: self.run.duration_ms,
         }
     }

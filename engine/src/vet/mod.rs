@@ -11,6 +11,7 @@
 
 pub mod code_mutation;
 mod experiment;
+pub mod hermeticity;
 pub mod judge;
 pub mod kill_set;
 pub mod oracle_mutation;
@@ -94,13 +95,19 @@ pub static ALL: &[&Vet] = &[
     &kill_set::VET,
     &code_mutation::VET,
     &order::VET,
+    &hermeticity::VET,
     &judge::VET,
 ];
 
 /// The guards before green that a hurried contract leaves out (SPEC 5.6.10): what costs more than a run or two of the
-/// check and catches what no other guard does.
+/// check and catches what no other guard does. What the contract asks for by itself, a reviewer or a hermetic check, stays.
 pub fn left_out_when_fast() -> impl Iterator<Item = &'static str> {
-    let quick = [t0_replay::VET.name, sentinel_pair::VET.name, judge::VET.name];
+    let quick = [
+        t0_replay::VET.name,
+        sentinel_pair::VET.name,
+        hermeticity::VET.name,
+        judge::VET.name,
+    ];
     ALL.iter().map(|vet| vet.name).filter(move |name| !quick.contains(name))
 }
 

@@ -1,7 +1,7 @@
 //! Experiments in copies. A copy holds the sources of a tree and nothing that lies beside them.
 
 use engine::Observation;
-use engine::event::candidate::Mutated;
+use engine::event::candidate::{Mutated, Trace};
 use engine::event::measurement::{ReportState, RunOutcome, StopCause};
 use engine::vet::{Base, Plant, Ran, Request, Step};
 
@@ -79,7 +79,9 @@ impl World {
             | Plant::Opposites { .. }
             | Plant::Order(_)
             | Plant::Code { .. }
-            | Plant::Review => {}
+            | Plant::Review
+            | Plant::Traced
+            | Plant::Varied(_) => {}
         }
         let mut members = tree.members();
         let failed = members.iter().any(|(_, status)| status.fails());
@@ -88,6 +90,11 @@ impl World {
             members.clear();
             run = command(RunOutcome::Signaled, 9, stop);
         }
+        // Its checks touch nothing outside.
+        let trace = (step.plant == Plant::Traced).then(|| Trace {
+            processes: 1,
+            ..Trace::default()
+        });
         Ran {
             step,
             run,
@@ -96,6 +103,8 @@ impl World {
             mutants,
             hunks: Vec::new(),
             unmutated: Vec::new(),
+            trace,
+            varied: Vec::new(),
             review: None,
         }
     }

@@ -118,6 +118,8 @@ impl RealWorld {
             mutants: Vec::new(),
             hunks: Vec::new(),
             unmutated: Vec::new(),
+            trace: None,
+            varied: Vec::new(),
             review: Some(review),
         })
     }
