@@ -10,6 +10,7 @@ use engine::event::policy::Policy;
 use engine::hermetic::reach::{Roots, TOOL_VARIABLES};
 
 use super::toolchain::Toolchain;
+use crate::scratch::Scratch;
 
 /// Every place but those of a copy. `env` is what the user has.
 pub(crate) fn roots(workdir: &Path, policy: &Policy, env: &[(OsString, OsString)]) -> Roots {
@@ -27,7 +28,17 @@ pub(crate) fn roots(workdir: &Path, policy: &Policy, env: &[(OsString, OsString)
             roots.installed_with(bytes(&dir));
         }
     }
-    for place in TOOL_VARIABLES.iter().filter_map(|name| said(name)).flat_map(entries) {
+    // In a copy the tools below the user's home are named by variables that the user need not have set.
+    let nowhere = Path::new("/");
+    let copied = Scratch::environment(env, nowhere, nowhere);
+    let named = |name: &&str| {
+        copied
+            .iter()
+            .rev()
+            .find(|(known, _)| known == *name)
+            .map(|(_, value)| entries(value))
+    };
+    for place in TOOL_VARIABLES.iter().filter_map(named).flatten() {
         for place in both(&place) {
             roots.tool(bytes(&place));
         }

@@ -71,7 +71,7 @@ pub(super) const ROWS: &[Setting] = &[
             GROUP,
             "oracle.hermetic_allow",
             "--hermetic-allow",
-            "LOOPEXEC_HERMETIC_ALLOWS",
+            "LOOPEXEC_HERMETIC_ALLOW",
             "Path or address outside that a hermetic check may reach all the same",
             "An absolute path with all below it, or an address with or without a port.",
         )
