@@ -98,6 +98,9 @@ pub const TOOL_VARIABLES: &[&str] = &[
     "VOLTA_HOME",
 ];
 
+/// Where packages of node are installed.
+const PACKAGES: &[u8] = b"/node_modules/";
+
 /// Which rank a path has among those of its length: the later wins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
@@ -154,11 +157,16 @@ impl Roots {
         }
     }
 
-    /// Where the program `file` is: its directory, and what was installed with it.
+    /// Where the program `file` is: its directory, and what was installed with it. A package of node finds others beside
+    /// it.
     pub fn program(&mut self, file: &[u8]) {
         let Some(dir) = parent(file) else { return };
         self.tool(dir);
         self.installed_with(dir);
+        let packages = file.windows(PACKAGES.len()).position(|part| part == PACKAGES);
+        if let Some(end) = packages.map(|at| at + PACKAGES.len()) {
+            self.tool(file.get(..end).unwrap_or_default());
+        }
     }
 
     /// What was installed with the programs in `dir`: of a directory `bin` the prefix beside it. That of a user's own

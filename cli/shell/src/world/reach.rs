@@ -51,6 +51,11 @@ pub(crate) fn roots(workdir: &Path, policy: &Policy, env: &[(OsString, OsString)
     }
     for environment in environments(workdir) {
         roots.environment(bytes(&environment));
+        // It may be a link to where several projects have theirs.
+        let led = real(&environment);
+        if is_environment(&led) {
+            roots.tool(bytes(&led));
+        }
     }
     roots.named(&policy.oracle.hermetic_allow);
     roots
@@ -59,8 +64,14 @@ pub(crate) fn roots(workdir: &Path, policy: &Policy, env: &[(OsString, OsString)
 /// Directories of the workdir that hold tools: what was installed there says itself where it is, in a copy too.
 fn environments(workdir: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(workdir).into_iter().flatten().flatten();
-    let is_one = |path: &PathBuf| path.ends_with("node_modules") || path.join("pyvenv.cfg").is_file();
-    entries.map(|entry| entry.path()).filter(is_one).collect()
+    entries
+        .map(|entry| entry.path())
+        .filter(|path| is_environment(path))
+        .collect()
+}
+
+fn is_environment(path: &Path) -> bool {
+    path.ends_with("node_modules") || path.join("pyvenv.cfg").is_file()
 }
 
 fn entries(list: &OsStr) -> Vec<PathBuf> {

@@ -61,6 +61,8 @@ fn a_program_brings_what_was_installed_with_it_and_no_more() {
     roots.program(b"/home/u/.local/bin/pytest");
     assert!(roots.allow(b"/home/u/.local/lib/python3.11/site-packages/pytest.py"));
     assert!(!roots.allow(b"/home/u/.local/share/keyrings/login"));
+    roots.program(b"/home/u/tools/node_modules/jest/bin/jest.js");
+    assert!(roots.allow(b"/home/u/tools/node_modules/other/index.js") && !roots.allow(b"/home/u/tools/notes"));
     roots.program(b"/home/u/bin/tool");
     assert!(roots.allow(b"/home/u/bin/helper") && !roots.allow(b"/home/u/notes"));
 }

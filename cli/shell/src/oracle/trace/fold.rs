@@ -14,8 +14,9 @@ use engine::hermetic::reach::Roots;
 
 use super::line::{self, Call, Ended, Line};
 
-/// Places that are named; the rest is counted.
-const NAMED_MAX: usize = 32;
+/// Places that are named, of those written to and of all others: no number of the one hides the other. The rest is
+/// counted.
+const NAMED_MAX: usize = 16;
 /// Places outside that a run made itself, as far as they are kept in mind.
 const MADE_MAX: usize = 10_000;
 /// Characters of a name.
@@ -125,7 +126,9 @@ impl<'r> Fold<'r> {
             b"fork" | b"vfork" | b"clone" | b"clone3" => self.forked(pid, &call),
             b"connect" | b"sendto" | b"sendmsg" | b"sendmmsg" => self.connected(pid, &call),
             b"bind" => self.bound(pid, &call),
-            b"mkdir" | b"mkdirat" | b"rename" | b"renameat" | b"renameat2" => self.named(pid, &call),
+            b"mkdir" | b"mkdirat" | b"rename" | b"renameat" | b"renameat2" | b"link" | b"linkat" => {
+                self.named(pid, &call)
+            }
             b"getrandom" => self.trace.randomness += 1,
             b"time" | b"clock_gettime" | b"gettimeofday" => self.trace.clock += 1,
             _ => {}
@@ -239,13 +242,15 @@ impl<'r> Fold<'r> {
         }
     }
 
-    /// A directory that is made, or a file that gets another name.
+    /// A directory that is made, or a file that gets another name, or one more.
     fn named(&mut self, pid: u32, call: &Call<'_>) {
         let Ended::Value(..) = call.ended else { return };
         let paths: Vec<Vec<u8>> = self.paths(pid, call);
         match (call.name, paths.as_slice()) {
             (b"mkdir" | b"mkdirat", [made, ..]) => self.make(made.clone()),
             (_, [from, to, ..]) if self.is_near(from) || self.is_made(from) => self.make(to.clone()),
+            // What has a near name from now on could be read by that.
+            (_, [from, _, ..]) => self.reach(pid, Reach::Read, from),
             _ => {}
         }
     }
@@ -306,13 +311,23 @@ impl<'r> Fold<'r> {
         !self.made.is_empty() && ends.any(|end| path.get(..end).is_some_and(|dir| self.made.contains(dir)))
     }
 
+    fn named_like(&self, act: Reach) -> usize {
+        let writes = |act: Reach| act == Reach::Wrote;
+        let like = self
+            .trace
+            .reached
+            .iter()
+            .filter(|known| writes(known.act) == writes(act));
+        like.count()
+    }
+
     fn reach(&mut self, pid: u32, act: Reach, place: &[u8]) {
         let place: String = line::shown(place).chars().take(NAME_MAX).collect();
         let program: String = self.process(pid).program.chars().take(NAME_MAX).collect();
         let known = |known: &&mut Reached| known.act == act && known.place == place && known.program == program;
         if let Some(known) = self.trace.reached.iter_mut().find(known) {
             known.times += 1;
-        } else if self.trace.reached.len() < NAMED_MAX {
+        } else if self.named_like(act) < NAMED_MAX {
             self.trace.reached.push(Reached {
                 act,
                 program,

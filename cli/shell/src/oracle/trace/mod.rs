@@ -34,7 +34,7 @@ const LINE_MAX_BYTES: u64 = 1 << 20;
 /// Calls that open, start, connect, make and move, and those for what cannot be frozen. One that this machine does not
 /// have is left out.
 const CALLS: &str = "trace=?open,openat,?openat2,?creat,?open_by_handle_at,execve,?execveat,?fork,?vfork,clone,?clone3,\
-                     connect,bind,sendto,sendmsg,?sendmmsg,?mkdir,mkdirat,?rename,?renameat,?renameat2,getrandom,?time,\
+                     connect,bind,sendto,sendmsg,?sendmmsg,?mkdir,mkdirat,?rename,?renameat,?renameat2,?link,linkat,getrandom,?time,\
                      ?clock_gettime,?gettimeofday,?io_uring_setup";
 
 /// What is done through a ring of calls leaves no trace.

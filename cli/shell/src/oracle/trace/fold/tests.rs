@@ -128,12 +128,30 @@ fn who_did_it_is_told_by_the_program_that_ran_then() {
 }
 
 #[test]
-fn names_are_bounded_and_counts_are_not() {
-    let lines: Vec<String> = (0..40)
-        .map(|n| format!(r#"10 openat(AT_FDCWD</>, "x", O_RDONLY) = 3</srv/{n}>"#))
-        .collect();
+fn names_are_bounded_and_counts_are_not_and_writing_hides_no_reading() {
+    let open = |flags: &str, n: u32| format!(r#"10 openat(AT_FDCWD</>, "x", {flags}) = 3</srv/{n}>"#);
+    let writes = (0..40).map(|n| open("O_WRONLY", n));
+    let lines: Vec<String> = writes.chain((40..60).map(|n| open("O_RDONLY", n))).collect();
     let trace = trace(&lines.iter().map(String::as_str).collect::<Vec<_>>());
-    assert_eq!((trace.reached.len(), trace.unnamed), (NAMED_MAX, 8));
+    let reads = trace
+        .reached
+        .iter()
+        .filter(|reached| reached.act == Reach::Read)
+        .count();
+    assert_eq!((trace.reached.len(), reads), (2 * NAMED_MAX, NAMED_MAX));
+    assert_eq!(trace.unnamed, 60 - 2 * NAMED_MAX as u64);
+}
+
+#[test]
+fn a_file_that_gets_a_near_name_was_reached_by_its_own() {
+    for call in [
+        r#"10 linkat(AT_FDCWD</tmp/copy/tree>, "/home/u/answers", AT_FDCWD</tmp/copy/tree>, "near", 0) = 0"#,
+        r#"10 rename("/home/u/answers", "near") = 0"#,
+    ] {
+        assert_eq!(reached(&[call]), [(Reach::Read, "/home/u/answers".into(), 1)], "{call}");
+    }
+    let near = r#"10 link("a", "b") = 0"#;
+    assert_eq!(reached(&[near]), []);
 }
 
 #[test]
