@@ -37,6 +37,7 @@ mod e2e {
     mod flaky;
     mod gaming;
     mod hermetic;
+    mod hermeticity;
     mod hostile;
     mod judging;
     mod lives;

@@ -31,6 +31,8 @@ const PROBED: &[&str] = &[
     "loop.secrets",
     "oracle.collector",
     "oracle.report",
+    "oracle.hermetic",
+    "oracle.hermetic_allow",
     "oracle.failures_cmd",
     "oracle.check_success_exit",
     "bounds.timeout",

@@ -51,7 +51,7 @@ const GUARDS: [&str; 14] = [
 ];
 
 /// Guards before green, in the order in which they speak.
-const VETS: [&str; 8] = [
+const VETS: [&str; 9] = [
     "t0_replay",
     "sentinel_pair",
     "oracle_mutation",
@@ -59,6 +59,7 @@ const VETS: [&str; 8] = [
     "code_mutation",
     "coverage",
     "order",
+    "hermeticity",
     "judge",
 ];
 

@@ -74,7 +74,6 @@ const UNBUILT: &[&str] = &[
     "probe_failed",
     "protected_policy_drift",
     "proved_flaky",
-    "reached_outside",
     "relevant_file_does_not_fit",
     "reservation_denied",
     "reservation_overrun",

@@ -6,6 +6,7 @@
 pub(crate) mod dimensions;
 pub(crate) mod doctor;
 mod guards;
+pub(crate) mod hermeticity;
 pub(crate) mod junit;
 pub(crate) mod probe;
 mod progress;

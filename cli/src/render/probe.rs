@@ -11,6 +11,7 @@ use shell::config::fixed;
 use shell::probe::{Plan, Probed, kept};
 
 use super::dimensions::Dimensions;
+use super::hermeticity::Hermeticity;
 use super::safe;
 
 /// How many names of one kind are shown.
@@ -67,6 +68,8 @@ pub(crate) struct Shown {
     side_effects: SideEffects,
     /// What the check minds of its surroundings; null when nothing was to be varied, and when no verdict was steady.
     dimensions: Option<Dimensions>,
+    /// How far it was shown to be hermetic; null unless the contract declares it.
+    hermeticity: Option<Hermeticity>,
     copied_files: u64,
     copied_bytes: u64,
     out_of_time: bool,
@@ -206,6 +209,7 @@ impl Shown {
                 written_in_tmp: Names::paths(&probed.written_in_tmp),
             },
             dimensions: Dimensions::of(probed),
+            hermeticity: Hermeticity::of(plan, probed),
             copied_files: probed.copied.files,
             copied_bytes: probed.copied.bytes,
             out_of_time: probed.out_of_time,
@@ -266,6 +270,9 @@ impl Shown {
         line("wrote", self.side_effects.written_in_tree.words());
         line("wrote home", self.side_effects.written_in_home.words());
         line("wrote tmp", self.side_effects.written_in_tmp.words());
+        for (name, fared) in self.hermeticity.iter().flat_map(Hermeticity::lines) {
+            line(name, fared);
+        }
         for (name, fared) in self.dimensions.iter().flat_map(Dimensions::lines) {
             line(name, fared);
         }
@@ -302,6 +309,20 @@ pub(crate) fn sentence(shown: &Shown, probed: &Probed, fault: Option<(HaltReason
         (_, "dimension_broke" | "dimension_disagreed" | "dimension_nondeterministic") => {
             let varied = shown.dimensions.as_ref();
             varied.map(|varied| varied.sentence(reason, cause)).unwrap_or_default()
+        }
+        (_, "reached_outside") => {
+            let reached = shown.hermeticity.as_ref().map(Hermeticity::reached);
+            format!(
+                "the check is declared hermetic and reached outside: {}",
+                safe(&reached.unwrap_or_default())
+            )
+        }
+        (_, "guard_unavailable") => {
+            let why = shown.hermeticity.as_ref().and_then(Hermeticity::unproved);
+            format!(
+                "nothing shows that the check is hermetic: {}",
+                safe(why.unwrap_or_default())
+            )
         }
         (HaltReason::CheckFlaky, _) => format!(
             "{} of {runs} disagreed with the rest on identical copies{}",

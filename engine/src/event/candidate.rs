@@ -62,6 +62,47 @@ wire! {
         pub mutants: u32,
     }
 }
+label! {
+    /// What a process did with something outside of the places of its check.
+    pub enum Reach { Connected = "connected", Executed = "executed", Read = "read", Wrote = "wrote" }
+}
+wire! {
+    /// One place outside that one program reached.
+    pub struct Reached {
+        pub act: Reach,
+        /// The program, as it was started.
+        pub program: String,
+        /// A path, a socket, or an address with its port.
+        pub place: String,
+        pub times: u64,
+    }
+}
+wire! {
+    /// What a traced run of the check touched (SPEC 6.7.3).
+    #[derive(Default)]
+    pub struct Trace {
+        /// In the order in which they were first seen, as far as they are named.
+        pub reached: Vec<Reached>,
+        /// Calls that reached a place which is not named.
+        pub unnamed: u64,
+        pub processes: u64,
+        /// Calls for random bytes of the kernel, and calls for the clock that went through the kernel.
+        pub randomness: u64,
+        pub clock: u64,
+        /// Lines of the trace that could not be read.
+        pub unread: u64,
+    }
+}
+wire! {
+    /// One dimension in which the surroundings of a run were varied.
+    pub struct Varied {
+        pub dimension: String,
+        /// What was different.
+        pub how: String,
+        /// Why nothing was; empty when something was.
+        pub missing: String,
+    }
+}
 wire! {
     /// How many there are of something, and the first few by name.
     #[derive(Default)]
@@ -125,6 +166,10 @@ wire! {
         pub note: String,
         /// What the reviewer said, where it was asked in place of the check.
         pub verdict: Option<JudgeVerdict>,
+        /// What it touched, where it was traced.
+        pub trace: Option<Trace>,
+        /// In what its surroundings were varied, where they were to be.
+        pub varied: Vec<Varied>,
         pub duration_ms: u64,
     }
 }

@@ -184,6 +184,10 @@ wire! {
         pub coverage: Option<Bytes>,
         /// Names of variables that a check gets as the user has them (SPEC 6.7.1).
         pub pass_env: Vec<String>,
+        /// The check is declared to depend on nothing outside of the tree (SPEC 6.7.3).
+        pub hermetic: bool,
+        /// Absolute paths, and addresses with or without a port, that such a check may reach all the same.
+        pub hermetic_allow: Vec<String>,
         /// Prints one failing identity a line from the captured artefact.
         pub failures_cmd: Option<Command>,
         /// Prints one identity of the test-determining surface a line.
@@ -389,6 +393,8 @@ impl Default for Oracle {
             report: None,
             coverage: None,
             pass_env: Vec::new(),
+            hermetic: false,
+            hermetic_allow: Vec::new(),
             failures_cmd: None,
             integrity_cmd: None,
             baseline: true,

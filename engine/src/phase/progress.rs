@@ -285,7 +285,7 @@ fn confirmed(judged: &GuardsJudged, suites_compared: bool) -> Confirmation {
     if let Some(objection) = guards::objection(&judged.report) {
         return Confirmation::Failed {
             reason: objection.reason,
-            cause: objection.guard,
+            cause: objection.cause,
             detail: objection.detail,
         };
     }

@@ -102,7 +102,7 @@ impl Ratchet {
             let detail = format!("the failures command's answer is unusable: {}", measurement.note);
             return halt(facts, HaltReason::ObjectiveUnverified, "failures_cmd", &detail);
         }
-        if let Some(Objection { reason, guard, detail }) = &judged.violation {
+        if let Some(Objection { reason, cause, detail }) = &judged.violation {
             let guards = &facts.policy().guards;
             let give_up = guards.on_violation == OnViolation::Halt
                 || facts.violations >= guards.violations_max
@@ -118,7 +118,7 @@ impl Ratchet {
                 } else {
                     detail.clone()
                 };
-                return halt(facts, *reason, guard, &detail);
+                return halt(facts, *reason, cause, &detail);
             }
             return self.reject(facts, RejectCause::Violation, [detail.clone()].into());
         }

@@ -138,8 +138,8 @@ impl Resample {
             Stage::Agreed(_) | Stage::Tolerated(_) => None,
             Stage::Disagreed(detail) => Some(halt(facts, HaltReason::CheckFlaky, self.purpose.label(), detail)),
             Stage::Objection(finding) => {
-                let Objection { reason, guard, detail } = finding.into();
-                Some(halt(facts, reason, &guard, &detail))
+                let Objection { reason, cause, detail } = finding.into();
+                Some(halt(facts, reason, &cause, &detail))
             }
             Stage::Failed(check) => failure(&check.run, facts).and_then(|f| halt_for(&f, facts)),
         }

@@ -74,7 +74,8 @@ pub struct Turn {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Objection {
     pub reason: HaltReason,
-    pub guard: String,
+    /// Of the halt: the guard's name, or what its reason has in place of that (SPEC 4.2.1).
+    pub cause: String,
     /// Subject and detail, with the guard's name.
     pub detail: String,
 }
@@ -83,9 +84,21 @@ impl From<&Finding> for Objection {
     fn from(finding: &Finding) -> Self {
         Self {
             reason: finding.reason,
-            guard: finding.guard.clone(),
+            cause: cause(finding).into(),
             detail: format!("{}: {} ({})", finding.subject, finding.detail, finding.guard),
         }
+    }
+}
+
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "every other reason has the name of its guard"
+)]
+fn cause(finding: &Finding) -> &str {
+    match finding.reason {
+        HaltReason::HermeticityViolation => "reached_outside",
+        HaltReason::CheckNotHermetic => "dimension_broke",
+        _ => &finding.guard,
     }
 }
 

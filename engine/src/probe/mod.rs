@@ -15,6 +15,7 @@ mod block;
 mod experiment;
 mod minimise;
 mod report;
+mod traced;
 mod verdict;
 
 use crate::event::halt::HaltReason;
@@ -23,6 +24,7 @@ use crate::stat::{self, RISK, Share, Tally, Z_TWO_SIDED};
 pub use block::Block;
 pub use experiment::{Experiment, Purpose, Seen, Subject, Trial};
 pub use report::{Finding, Found, Together};
+pub use traced::Traced;
 pub use verdict::{Class, Verdict};
 
 /// What the three blocks showed.
@@ -34,6 +36,8 @@ pub struct Probe {
     pub shared: Block,
     /// One copy for all, without a reset.
     pub rerun: Block,
+    /// One run whose calls were written down, where the check is declared hermetic.
+    pub traced: Option<Traced>,
     /// What was varied, if anything was.
     pub experiment: Option<Experiment>,
 }
@@ -101,6 +105,9 @@ fn fault(probe: &Probe, tally: Tally, certified: Option<bool>) -> Option<(HaltRe
     }
     if differs(&probe.rerun) {
         return Some((HaltReason::CheckHasSideEffects, "rerun_disagreed"));
+    }
+    if let Some(fault) = probe.traced.as_ref().and_then(|traced| traced.fault(reference)) {
+        return Some(fault);
     }
     if let Some(broken) = probe.experiment.as_ref().and_then(Experiment::fault) {
         return Some(broken);
@@ -205,6 +212,7 @@ mod tests {
                 fresh: block(&[green(10)]),
                 shared,
                 rerun,
+                traced: None,
                 experiment: None,
             };
             judge(&probe, None).fault.map(|(_, cause)| cause)

@@ -42,6 +42,8 @@ pub(crate) fn trial(code: i32) -> Trial {
         coverage: None,
         note: String::new(),
         verdict: None,
+        trace: None,
+        varied: vec![],
         duration_ms: 5,
     }
 }

@@ -4,9 +4,11 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{budget, code_mutation, coverage, judge, kill_set, oracle_mutation, order, sentinel_pair, t0_replay};
+use super::{
+    budget, code_mutation, coverage, hermeticity, judge, kill_set, oracle_mutation, order, sentinel_pair, t0_replay,
+};
 use crate::effect::Reading;
-use crate::event::candidate::{Covered, Hunk, JudgeVerdict, Mutated, Trial};
+use crate::event::candidate::{Covered, Hunk, JudgeVerdict, Mutated, Trace, Trial, Varied};
 use crate::event::id::Digest;
 use crate::event::measurement::{CommandRun, RunOutcome, StopCause};
 use crate::facts::Facts;
@@ -56,6 +58,8 @@ pub enum Experiment {
     CodeMutants(code_mutation::Trying),
     /// Which lines run: of the tree of t0, and of the candidate under its watched surface.
     Coverage(coverage::Measuring),
+    /// One run under a trace, and one in other surroundings; where that one ends otherwise, more of them.
+    Hermeticity(hermeticity::Declared),
 }
 
 /// What a copy is made of.
@@ -88,6 +92,10 @@ pub enum Plant {
     Order(order::Order),
     /// Nothing, and the reviewer runs instead of the check.
     Review,
+    /// Nothing, and what the check touches is written down.
+    Traced,
+    /// Nothing, and the surroundings of the run are others.
+    Varied(hermeticity::Under),
     /// The `nth` mutant of a hunk, both counted from 0; only hunks count that have one. `timeout_ms` is the limit of the
     /// run where the contract has none.
     Code {
@@ -127,6 +135,10 @@ pub struct Ran {
     pub unmutated: Vec<String>,
     /// What the report says, where coverage was asked for.
     pub coverage: Option<Covered>,
+    /// What it touched, where it was traced.
+    pub trace: Option<Trace>,
+    /// In what its surroundings were varied, where they were to be.
+    pub varied: Vec<Varied>,
     /// What the reviewer answered; none of a check.
     pub review: Option<Review>,
 }
@@ -211,6 +223,7 @@ impl Experiment {
             Self::Review(_) => judge::step(ran),
             Self::CodeMutants(trying) => code_mutation::step(trying, control_ms, ran),
             Self::Coverage(measuring) => coverage::step(measuring, ran),
+            Self::Hermeticity(declared) => hermeticity::step(declared, ran),
         }
     }
 }
@@ -250,6 +263,8 @@ impl Ran {
             coverage: self.coverage.clone(),
             note,
             verdict: None,
+            trace: self.trace.clone(),
+            varied: self.varied.clone(),
             duration_ms: self.run.duration_ms,
         }
     }
@@ -270,6 +285,8 @@ impl Ran {
             coverage: None,
             note: review.rationale.clone(),
             verdict: Some(review.verdict),
+            trace: None,
+            varied: Vec::new(),
             duration_ms: self.run.duration_ms,
         }
     }

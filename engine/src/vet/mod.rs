@@ -13,6 +13,7 @@ mod budget;
 pub mod code_mutation;
 pub mod coverage;
 mod experiment;
+pub mod hermeticity;
 pub mod judge;
 pub mod kill_set;
 pub mod oracle_mutation;
@@ -97,13 +98,19 @@ pub static ALL: &[&Vet] = &[
     &code_mutation::VET,
     &coverage::VET,
     &order::VET,
+    &hermeticity::VET,
     &judge::VET,
 ];
 
 /// The guards before green that a hurried contract leaves out (SPEC 5.6.10): what costs more than a run or two of the
-/// check and catches what no other guard does.
+/// check and catches what no other guard does. What the contract asks for by itself, a reviewer or a hermetic check, stays.
 pub fn left_out_when_fast() -> impl Iterator<Item = &'static str> {
-    let quick = [t0_replay::VET.name, sentinel_pair::VET.name, judge::VET.name];
+    let quick = [
+        t0_replay::VET.name,
+        sentinel_pair::VET.name,
+        hermeticity::VET.name,
+        judge::VET.name,
+    ];
     ALL.iter().map(|vet| vet.name).filter(move |name| !quick.contains(name))
 }
 

@@ -1,7 +1,7 @@
 //! Experiments in copies. A copy holds the sources of a tree and nothing that lies beside them.
 
 use engine::Observation;
-use engine::event::candidate::{Covered, Mutated};
+use engine::event::candidate::{Covered, Mutated, Trace};
 use engine::event::measurement::{ReportState, RunOutcome, StopCause};
 use engine::vet::{Base, Plant, Ran, Request, Step};
 
@@ -80,7 +80,9 @@ impl World {
             | Plant::Order(_)
             | Plant::Code { .. }
             | Plant::Coverage
-            | Plant::Review => {}
+            | Plant::Review
+            | Plant::Traced
+            | Plant::Varied(_) => {}
         }
         let mut members = tree.members();
         let failed = members.iter().any(|(_, status)| status.fails());
@@ -94,6 +96,11 @@ impl World {
             trouble: "the check wrote no coverage report there".into(),
             ..Covered::default()
         });
+        // Its checks touch nothing outside.
+        let trace = (step.plant == Plant::Traced).then(|| Trace {
+            processes: 1,
+            ..Trace::default()
+        });
         Ran {
             step,
             run,
@@ -103,6 +110,8 @@ impl World {
             hunks: Vec::new(),
             unmutated: Vec::new(),
             coverage,
+            trace,
+            varied: Vec::new(),
             review: None,
         }
     }

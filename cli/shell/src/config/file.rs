@@ -232,7 +232,7 @@ fn wanted(setting: &Setting) -> &'static str {
         Kind::Decimal { .. } => "a number",
         Kind::Duration => "a duration: a string such as \"10m\"",
         Kind::Command => "a command: a string, or an array of words",
-        Kind::Patterns | Kind::Paths | Kind::EnvNames | Kind::Names => "an array of strings",
+        Kind::Patterns | Kind::Paths | Kind::EnvNames | Kind::Names | Kind::Places => "an array of strings",
         Kind::Text | Kind::Form(_) | Kind::Choice(_) | Kind::Path => "a string",
     }
 }

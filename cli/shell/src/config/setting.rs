@@ -49,12 +49,17 @@ pub enum Kind {
     EnvNames,
     /// Plain names.
     Names,
+    /// Absolute paths and addresses.
+    Places,
 }
 
 impl Kind {
     /// Whether several values add up to one.
     pub const fn is_list(self) -> bool {
-        matches!(self, Self::Patterns | Self::Paths | Self::EnvNames | Self::Names)
+        matches!(
+            self,
+            Self::Patterns | Self::Paths | Self::EnvNames | Self::Names | Self::Places
+        )
     }
 
     /// What stands for a value in help texts, such as `DURATION` or `halt|continue`.
@@ -74,6 +79,7 @@ impl Kind {
             Self::Path | Self::Paths => "PATH".to_owned(),
             Self::Patterns => "PATTERN".to_owned(),
             Self::EnvNames | Self::Names => "NAME".to_owned(),
+            Self::Places => "PATH|ADDRESS".to_owned(),
         }
     }
 }

@@ -5,6 +5,7 @@ use std::os::unix::ffi::OsStrExt as _;
 
 use engine::event::id::Bytes;
 use engine::event::policy::Command;
+use engine::hermetic::reach;
 
 use super::error::Fault;
 use super::setting::{Kind, Off, Setting};
@@ -79,6 +80,7 @@ fn read_text(kind: Kind, text: &str) -> Result<Value, Fault> {
         Kind::Patterns => pattern::check(text).map(|()| Value::Texts(vec![text.to_owned()])),
         Kind::EnvNames => env_name(text).map(|name| Value::Texts(vec![name])),
         Kind::Names => plain_text(text).map(|name| Value::Texts(vec![name])),
+        Kind::Places => place(text).map(|place| Value::Texts(vec![place])),
         // Read from bytes by the caller: these need not be text.
         Kind::Command => shell_command(OsStr::new(text)),
         Kind::Path => relative_path(OsStr::new(text)).map(Value::Path),
@@ -138,6 +140,14 @@ fn any_path(raw: &OsStr) -> Result<Bytes, Fault> {
         return Err(Fault::Nul);
     }
     Ok(Bytes::from(bytes))
+}
+
+fn place(text: &str) -> Result<String, Fault> {
+    let read = reach::read(text).map(|_| text.to_owned());
+    read.map_err(|wanted| Fault::Malformed {
+        wanted,
+        found: text.to_owned(),
+    })
 }
 
 fn relative_path(raw: &OsStr) -> Result<Bytes, Fault> {

@@ -15,6 +15,7 @@ pub mod normalise;
 pub(crate) mod perturb;
 mod plain;
 pub mod suite;
+pub(crate) mod trace;
 
 use std::collections::HashMap;
 use std::collections::HashSet;

@@ -6,6 +6,7 @@
 //!     block fresh    one place a run, as many at once as wanted    |  the first run alone: a check that
 //!     block shared   a new tree a run, one home and tmp for all    |  cannot be started costs one copy
 //!     block rerun    one tree for all, a new home and tmp a run    |
+//!     traced         one run of a hermetic check under strace      |
 //!     vary           one change a run, all of it new               v
 //!                                                             engine::probe::judge
 //! ```
@@ -18,6 +19,7 @@ pub mod dimension;
 mod error;
 pub mod kept;
 mod place;
+mod traced;
 mod vary;
 
 use std::num::NonZeroUsize;
@@ -27,6 +29,7 @@ use std::thread;
 
 use engine::event::policy::Policy;
 use engine::probe::{Class, Probe};
+use engine::vet::hermeticity;
 
 use crate::clock::Clock;
 use crate::replay::Surroundings;
@@ -127,6 +130,9 @@ fn with_stops(plan: &Plan, with: &Surroundings, stops: &[StopRequests], jobs: us
     if let (Some(place), true) = (places.first(), is_worth_more(&seen)) {
         block::shared(place, plan, &mut seen)?;
         block::rerun(place, plan, &mut seen)?;
+        if hermeticity::declared(&plan.policy) {
+            traced::run(place, plan, with, &mut seen)?;
+        }
         if !plan.dimensions.is_empty() {
             vary::all(&places, plan, with, &mut seen)?;
         }

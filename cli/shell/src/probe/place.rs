@@ -111,6 +111,14 @@ impl<'a> Place<'a> {
         self.scratch.tmp()
     }
 
+    pub(super) fn support(&self) -> PathBuf {
+        self.scratch.support()
+    }
+
+    pub(super) fn parts(&self) -> [PathBuf; 6] {
+        self.scratch.parts()
+    }
+
     pub(super) fn wishes(&self) -> &Wishes {
         &self.stop.wishes
     }

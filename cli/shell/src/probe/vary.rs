@@ -4,17 +4,13 @@ use std::sync::Barrier;
 use std::thread;
 
 use engine::probe::{Experiment, Purpose, Seen, Subject, Trial};
-use rustix::process::geteuid;
+use engine::vet::hermeticity;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use super::dimension::{Perturbation, Site, Varied};
 use super::place::{Ended, Place, Ran};
-use super::{Plan, ProbeError, Probed, processors};
-use crate::oracle::collect;
-use crate::process::{Supervisor, SupervisorOptions};
+use super::{Plan, ProbeError, Probed};
 use crate::replay::Surroundings;
-use crate::session::RunError;
-use crate::world::{detection, hermetic};
 
 /// All dimensions of the plan, by themselves and together.
 pub(super) fn all(places: &[Place<'_>], plan: &Plan, with: &Surroundings, seen: &mut Probed) -> Result<(), ProbeError> {
@@ -22,9 +18,10 @@ pub(super) fn all(places: &[Place<'_>], plan: &Plan, with: &Surroundings, seen: 
         return Ok(());
     };
     let ways = ways(place, plan, with, &seen.collector)?;
+    let is_declared = hermeticity::declared(&plan.policy);
     let subjects = plan.dimensions.iter().zip(&ways).map(|(dimension, varied)| Subject {
         name: dimension.name.to_owned(),
-        is_outside: dimension.is_outside,
+        is_outside: dimension.is_outside || is_declared && hermeticity::DIMENSIONS.contains(&dimension.name),
         has_tool: varied.as_ref().is_ok_and(|varied| varied.tool.is_some()),
         variations: match varied {
             Ok(varied) => Ok(u32::try_from(varied.variations.len()).unwrap_or(u32::MAX)),
@@ -68,21 +65,17 @@ fn ways(
     let plain = Perturbation::default();
     place.renew_for(&plain)?;
     let env = place.environment(&plain);
-    let options = SupervisorOptions {
-        runtime_dir: None,
-        env: hermetic::offered(&plan.policy, &env),
-    };
-    let supervisor = Supervisor::start(&with.exe, options).map_err(RunError::from)?;
+    let site = Site::at(
+        place.tree(),
+        &plan.policy,
+        &env,
+        &with.exe,
+        place.wishes(),
+        collector.to_owned(),
+    )?;
     let site = Site {
         runs: plan.dimension_runs.max(1),
-        collector: collector.to_owned(),
-        takes_plugins: collect::takes_plugins(&detection(&place.tree(), &plan.policy.oracle.check)),
-        env: &env,
-        processors: processors(),
-        is_root: geteuid().is_root(),
-        workdir: place.tree(),
-        wishes: place.wishes(),
-        supervisor: supervisor.into(),
+        ..site
     };
     Ok(plan
         .dimensions

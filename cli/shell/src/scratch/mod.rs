@@ -106,6 +106,18 @@ impl Scratch {
         self.root.join("support")
     }
 
+    /// All of these.
+    pub(crate) fn parts(&self) -> [PathBuf; 6] {
+        [
+            self.tree(),
+            self.home(),
+            self.tmp(),
+            self.shelf(),
+            self.varied(),
+            self.support(),
+        ]
+    }
+
     /// Takes away the copy.
     ///
     /// # Errors

@@ -13,6 +13,7 @@ mod ids;
 mod listed;
 mod output;
 mod own;
+pub(crate) mod reach;
 mod removal;
 mod secrets;
 mod surface;

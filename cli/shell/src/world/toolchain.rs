@@ -173,6 +173,11 @@ fn settled(meta: &Metadata) -> bool {
 }
 
 impl Programs {
+    /// Every file on the way to these programs.
+    pub(super) fn paths(&self) -> impl Iterator<Item = &Bytes> {
+        self.files.keys()
+    }
+
     /// Files that differ from these, and names that now lead elsewhere.
     pub(super) fn changes(&self, now: &Self) -> Vec<(Bytes, ChangeKind)> {
         let mut changes = Vec::new();

@@ -34,7 +34,9 @@ fn shown<'a>(step: &Step, suite: &'a Suite, failing: &dyn Fn(&str, &str) -> bool
         | Plant::Order(_)
         | Plant::Code { .. }
         | Plant::Coverage
-        | Plant::Review => None,
+        | Plant::Review
+        | Plant::Traced
+        | Plant::Varied(_) => None,
     };
     let planted = match step.plant {
         Plant::Order(Order::Backwards) => Some("backwards"),
@@ -47,7 +49,9 @@ fn shown<'a>(step: &Step, suite: &'a Suite, failing: &dyn Fn(&str, &str) -> bool
         | Plant::Mutant(_)
         | Plant::Code { .. }
         | Plant::Coverage
-        | Plant::Review => None,
+        | Plant::Review
+        | Plant::Traced
+        | Plant::Varied(_) => None,
     };
     let ids = suite.members.iter().map(|(id, _)| id.as_str());
     let change = |id: &str| {

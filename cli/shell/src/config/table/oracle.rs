@@ -79,6 +79,30 @@ pub(super) const ROWS: &[Setting] = &[
         )
     ),
     row!(
+        switch,
+        oracle.hermetic,
+        row::blank(
+            GROUP,
+            "oracle.hermetic",
+            "--hermetic",
+            "LOOPEXEC_HERMETIC",
+            "The check depends on nothing outside the tree, and is held to that",
+            "Before green it runs once under strace and once in other surroundings; what it reached is named.",
+        )
+    ),
+    row!(
+        list Places,
+        oracle.hermetic_allow,
+        row::blank(
+            GROUP,
+            "oracle.hermetic_allow",
+            "--hermetic-allow",
+            "LOOPEXEC_HERMETIC_ALLOW",
+            "Path or address outside that a hermetic check may reach all the same",
+            "An absolute path with all below it, or an address with or without a port.",
+        )
+    ),
+    row!(
         command?,
         oracle.failures_cmd,
         row::blank(

@@ -24,9 +24,13 @@ mod timezone;
 mod tmp;
 mod umask;
 
-pub(super) use site::Site;
+use std::fs;
+use std::path::Path;
+
+pub(crate) use site::Site;
 
 pub(super) use crate::oracle::perturb::Perturbation;
+use crate::oracle::trace;
 
 /// How much longer a check may take where it shares its processors.
 const PATIENCE: u64 = 4;
@@ -64,6 +68,43 @@ pub static ALL: &[&Dimension] = &[
 /// The dimension called `name`.
 pub fn by_name(name: &str) -> Option<&'static Dimension> {
     ALL.iter().copied().find(|dimension| dimension.name == name)
+}
+
+impl Dimension {
+    /// Its first way to vary a run, what it says of it, and what stands around the command for that alone.
+    ///
+    /// # Errors
+    /// Why it cannot be varied here.
+    pub(crate) fn plainest(&self, site: &Site<'_>) -> Result<(String, Perturbation, Option<Perturbation>), String> {
+        let varied = (self.plan)(site)?;
+        let first = varied.variations.into_iter().next();
+        let first = first.ok_or_else(|| "there is no other way than this one".to_owned())?;
+        Ok((first.says, first.how, varied.tool))
+    }
+}
+
+/// What stands around a command whose calls are written down in `file`.
+///
+/// # Errors
+/// Why they cannot be here, and what to do about it.
+pub(crate) fn tracer(site: &Site<'_>, file: &Path) -> Result<Perturbation, String> {
+    if !site.has(trace::STRACE) {
+        return Err(format!("strace is not installed: {}", trace::REMEDY));
+    }
+    // Older ones, and some kernels, have no filter.
+    let works = |filtered: &bool| {
+        let words = trace::around(file, *filtered);
+        let ended = site.run([words, vec!["true".into()]].concat()).is_some();
+        ended && fs::metadata(file).is_ok_and(|written| written.len() > 0)
+    };
+    let Some(filtered) = [true, false].into_iter().find(works) else {
+        return Err(format!("strace may trace nothing here: {}", trace::REMEDY));
+    };
+    Ok(Perturbation {
+        around: trace::around(file, filtered),
+        patience: PATIENCE,
+        ..Perturbation::default()
+    })
 }
 
 /// One way to vary a run.

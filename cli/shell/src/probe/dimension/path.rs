@@ -15,10 +15,11 @@ fn plan(site: &Site<'_>) -> Result<Varied, String> {
         ..Perturbation::default()
     };
     let long = "projects-in-deeper-directories/".repeat(5);
+    // The plainest first: a guard before green takes that one.
     let ways = [
+        way("another path", at("p".to_owned())),
         way("a path with spaces", at("a project of mine/the tree".to_owned())),
         way("a longer path", at(format!("{long}tree"))),
-        way("another path", at("p".to_owned())),
     ];
     Ok(Varied::by_turns(&ways, site))
 }

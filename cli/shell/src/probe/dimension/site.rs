@@ -2,16 +2,23 @@
 
 use std::cell::RefCell;
 use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crate::process::{CommandSpec, Deadlines, Outcome, Supervisor, Wishes, which};
+use engine::event::policy::Policy;
+use rustix::process::geteuid;
+
+use super::super::processors;
+use crate::oracle::collect;
+use crate::process::{CommandSpec, Deadlines, Outcome, Supervisor, SupervisorOptions, Wishes, which};
+use crate::session::RunError;
+use crate::world::{detection, hermetic};
 
 /// More time than any tool needs to say whether it works.
 const ANSWER_LIMIT_MS: u64 = 20_000;
 
 /// The place and the check of a probe.
 #[derive(Debug)]
-pub(in super::super) struct Site<'a> {
+pub(crate) struct Site<'a> {
     /// How many runs are wanted under each.
     pub runs: u32,
     /// The collector that read the check; empty for none.
@@ -28,6 +35,34 @@ pub(in super::super) struct Site<'a> {
     pub supervisor: RefCell<Supervisor>,
 }
 
+impl<'a> Site<'a> {
+    /// A place where the check would find `env`, for one run under each dimension.
+    pub(crate) fn at(
+        dir: PathBuf,
+        policy: &Policy,
+        env: &'a [(OsString, OsString)],
+        exe: &Path,
+        wishes: &'a Wishes,
+        collector: String,
+    ) -> Result<Self, RunError> {
+        let options = SupervisorOptions {
+            runtime_dir: None,
+            env: hermetic::offered(policy, env),
+        };
+        Ok(Self {
+            runs: 1,
+            collector,
+            takes_plugins: collect::takes_plugins(&detection(&dir, &policy.oracle.check)),
+            env,
+            processors: processors(),
+            is_root: geteuid().is_root(),
+            workdir: dir,
+            wishes,
+            supervisor: Supervisor::start(exe, options)?.into(),
+        })
+    }
+}
+
 impl Site<'_> {
     /// The value that the check inherits.
     pub(crate) fn variable(&self, name: &str) -> Option<&OsStr> {
@@ -42,8 +77,13 @@ impl Site<'_> {
 
     /// What a command prints, if it ends well.
     pub(crate) fn ask(&self, words: &[&str]) -> Option<Vec<u8>> {
+        self.run(words.iter().map(OsString::from).collect())
+    }
+
+    /// The same of words that need not be text.
+    pub(crate) fn run(&self, argv: Vec<OsString>) -> Option<Vec<u8>> {
         let spec = CommandSpec {
-            argv: words.iter().map(OsString::from).collect(),
+            argv,
             cwd: self.workdir.clone(),
             deadlines: Deadlines {
                 timeout_ms: Some(ANSWER_LIMIT_MS),

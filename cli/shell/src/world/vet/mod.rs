@@ -9,6 +9,7 @@ mod mutants;
 mod place;
 mod review;
 mod sentinel;
+mod surroundings;
 
 use engine::vet::{Plant, Ran, Request};
 use engine::{Observation, State};

@@ -34,11 +34,11 @@ const PURPOSE: &str = "vet";
 
 /// A scratch place for one run.
 pub(super) struct Place<'a> {
-    world: &'a RealWorld,
-    state: &'a State,
-    with: &'a Surroundings,
+    pub(super) world: &'a RealWorld,
+    pub(super) state: &'a State,
+    pub(super) with: &'a Surroundings,
     suites: &'a Suites,
-    scratch: Scratch,
+    pub(super) scratch: Scratch,
 }
 
 impl<'a> Place<'a> {
@@ -82,7 +82,9 @@ impl<'a> Place<'a> {
             | Plant::Order(_)
             | Plant::Code { .. }
             | Plant::Coverage
-            | Plant::Review => Changed::default(),
+            | Plant::Review
+            | Plant::Traced
+            | Plant::Varied(_) => Changed::default(),
             Plant::Mutant(number) => {
                 let drawn = match drawn {
                     Some(drawn) => drawn,
@@ -113,7 +115,8 @@ impl<'a> Place<'a> {
             }
             _ => None,
         };
-        let copy = self.scratch.tree();
+        let surrounded = self.surround(&step.plant)?;
+        let (copy, home, tmp) = self.places(&surrounded.change);
         tree.materialise_manifest(&copied, &copy).map_err(failed)?;
         let opened_ms = self.state.facts.opened.at.wall_ms;
         ignored::bring_along(&self.world.workdir, &copy, &candidate, opened_ms).map_err(|error| error.to_string())?;
@@ -121,14 +124,16 @@ impl<'a> Place<'a> {
         if let Some(mutant) = &mutant {
             mutant.write(&copy).map_err(|error| error.to_string())?;
         }
-        let mut change = Perturbation::default();
+        let mut change = surrounded.change.clone();
         let mut planted = match step.plant {
             Plant::Nothing
             | Plant::Expectations
             | Plant::Opposites { .. }
             | Plant::Code { .. }
             | Plant::Coverage
-            | Plant::Review => Vec::new(),
+            | Plant::Review
+            | Plant::Traced
+            | Plant::Varied(_) => Vec::new(),
             Plant::Mutant(_) => seed.into_iter().collect(),
             Plant::Order(order) => {
                 let (under, name) = self.order(request, order, &copy)?;
@@ -178,19 +183,20 @@ impl<'a> Place<'a> {
         if let Some(measured) = &measured {
             change = measured.begin()?;
         }
-        let own = Scratch::environment(&self.with.env, &self.scratch.home(), &self.scratch.tmp());
+        let own = Scratch::environment(&self.with.env, &home, &tmp);
         let env = hermetic::settled(policy, self.state.facts.opened.at, &own);
         let scratch = |error: ScratchError| error.to_string();
-        self.scratch.renew_variation().map_err(scratch)?;
         self.scratch.write_support(|dir| change.support(dir)).map_err(scratch)?;
         let with = Surroundings {
             env: change.environment(moved(env, &self.world.workdir, &copy), &support),
+            around: change.around.clone(),
             ..self.with.clone()
         };
         let shelf = self.scratch.shelf();
-        let bounded = bounded(self.state, request, &step.plant);
+        let bounded = bounded(self.state, request, &step.plant, &change);
         let checked = check_until(&copy, &shelf, &bounded, &with, &self.world.stop, time_left_ms);
         let checked = checked.map_err(|error| format!("the check could not be run in a copy: {error}"))?;
+        let trace = surrounded.trace.map(|file| self.touched(&file, &copy)).transpose()?;
         if change.missing_sign(&support).is_some() {
             planted.clear();
         }
@@ -212,6 +218,8 @@ impl<'a> Place<'a> {
             hunks: mutant.as_ref().map_or_else(Vec::new, |mutant| mutant.hunks.clone()),
             unmutated: mutant.map_or_else(Vec::new, |mutant| mutant.others),
             coverage,
+            trace,
+            varied: surrounded.varied,
             review: None,
         }))
     }
@@ -355,17 +363,19 @@ impl Planted {
 }
 
 /// The contract, with a limit for a run that may never end where it has none.
-fn bounded<'a>(state: &'a State, request: &Request, plant: &Plant) -> Cow<'a, State> {
+fn bounded<'a>(state: &'a State, request: &Request, plant: &Plant, change: &Perturbation) -> Cow<'a, State> {
     let limit = match (&request.experiment, plant) {
         (_, Plant::Code { timeout_ms, .. }) => *timeout_ms,
         (Experiment::KillSet(suites), _) => Some(suites.timeout_ms),
         (Experiment::Coverage(measuring), _) => measuring.timeout_ms,
+        (Experiment::Hermeticity(declared), _) => Some(declared.timeout_ms),
         _ => None,
     };
     let Some(limit) = limit else {
         return Cow::Borrowed(state);
     };
     let mut state = state.clone();
+    change.stretch(&mut state.facts.bounds);
     state.facts.bounds.check_timeout_ms = Some(limit);
     Cow::Owned(state)
 }

@@ -119,6 +119,8 @@ impl RealWorld {
             hunks: Vec::new(),
             unmutated: Vec::new(),
             coverage: None,
+            trace: None,
+            varied: Vec::new(),
             review: Some(review),
         })
     }

@@ -1,0 +1,200 @@
+//! A check that is declared hermetic is held to it, by a trace of what it touches and by other surroundings (SPEC 6.7.3).
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use crate::support::story::{Project, Said, available, python_with_pytest};
+
+const WORK: &str = "echo done > product";
+
+fn project() -> Project {
+    Project::committed(&[("README", "x\n")])
+}
+
+/// A run of this check, which is red until the work is done.
+fn run(project: &Project, check: &str, more: &[&str]) -> Said {
+    let check = format!("grep -q done product && {check}");
+    project.run(
+        WORK,
+        &check,
+        &[&["--hermetic", "--fast", "--guard-off", "sentinel_pair"], more].concat(),
+    )
+}
+
+/// None where nothing can be traced on this machine.
+fn traceable() -> Option<()> {
+    available("strace").then_some(())
+}
+
+/// Halted for what it reached, with this place and program in the sentence.
+#[track_caller]
+fn reached(said: &Said, place: &str, program: &str) {
+    said.halted(14, "hermeticity_violation", "reached_outside");
+    let sentence = said.json["advice"]["why"].as_str().unwrap();
+    assert!(sentence.contains(place) && sentence.contains(program), "{}", said.all());
+}
+
+#[test]
+fn a_check_that_touches_and_minds_nothing_outside_converges_and_says_how_far_that_was_shown() {
+    let Some(()) = traceable() else { return };
+    let project = project();
+    let said = run(&project, "cp product $TMPDIR/x && grep -q done $TMPDIR/x", &[]);
+    said.converged(1);
+    let vetted = project.vetted(&said, "hermeticity");
+    assert_eq!(vetted["state"], "active", "{vetted}");
+    assert_eq!(vetted["findings"].as_array().unwrap().len(), 0, "{vetted}");
+    let subjects: Vec<_> = vetted["trials"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|trial| &trial["subject"])
+        .collect();
+    assert_eq!(subjects, ["traced", "varied"]);
+    assert!(
+        vetted["trials"][0]["trace"]["processes"].as_u64().unwrap() >= 3,
+        "{vetted}"
+    );
+    assert!(vetted["note"].as_str().unwrap().contains("T2 under"), "{vetted}");
+    assert_eq!(project.json(&["verify"]).exit, 0);
+    assert!(
+        fs::read_dir(project.outside("tmp")).unwrap().next().is_none(),
+        "something was left"
+    );
+}
+
+#[test]
+fn a_check_that_is_not_declared_hermetic_is_not_traced() {
+    let project = project();
+    let secret = project.outside("elsewhere");
+    fs::write(&secret, "done\n").unwrap();
+    let said = project.run(
+        WORK,
+        &format!("grep -q done product && cat {}", secret.display()),
+        &["--fast"],
+    );
+    said.converged(1);
+    assert_eq!(project.vetted(&said, "hermeticity")["state"], "not_applicable");
+}
+
+#[test]
+fn a_check_that_reads_the_users_tree_from_a_copy_is_halted_with_the_file_and_the_program_named() {
+    let Some(()) = traceable() else { return };
+    let project = project();
+    fs::write(project.outside("answers"), "42\n").unwrap();
+    let tree = project.dir().canonicalize().unwrap();
+    let said = run(&project, &format!("cat {}/README", tree.display()), &[]);
+    reached(&said, &format!("{}/README", tree.display()), "cat");
+    let finding = project.vetted(&said, "hermeticity")["findings"][0].clone();
+    assert_eq!(finding["severity"], "violation", "{finding}");
+}
+
+#[test]
+fn what_a_link_in_the_tree_leads_to_is_named_unless_the_contract_allows_it() {
+    let Some(()) = traceable() else { return };
+    let project = project();
+    let answers = project.outside("answers").join("all");
+    fs::create_dir(answers.parent().unwrap()).unwrap();
+    fs::write(&answers, "42\n").unwrap();
+    symlink(&answers, project.dir().join("link")).unwrap();
+    let (answers, check) = (answers.canonicalize().unwrap(), "cat link");
+    reached(&run(&project, check, &[]), &answers.display().to_string(), "cat");
+    project.git(&["checkout", "-q", "."]);
+    fs::remove_file(project.dir().join("product")).unwrap();
+    let allowed = answers.parent().unwrap().display().to_string();
+    run(&project, check, &["--hermetic-allow", &allowed]).converged(1);
+}
+
+#[test]
+fn a_connection_is_named_whether_or_not_anybody_answers() {
+    let (Some(()), Some(python)) = (traceable(), python_with_pytest()) else {
+        return;
+    };
+    let project = project();
+    let connect = |host: &str| {
+        format!("{python} -c 'import socket; s = socket.socket(); s.setblocking(False); s.connect_ex((\"{host}\", 9))'")
+    };
+    reached(&run(&project, &connect("192.0.2.1"), &[]), "192.0.2.1:9", "python");
+}
+
+#[test]
+fn a_check_that_minds_its_surroundings_is_not_hermetic_by_what_it_minds() {
+    let Some(()) = traceable() else { return };
+    let project = project();
+    let said = run(&project, "test \"$TZ\" = UTC", &[]);
+    said.halted(14, "check_not_hermetic", "dimension_broke");
+    assert!(
+        said.why().contains("timezone") && said.why().contains("TZ="),
+        "{}",
+        said.all()
+    );
+}
+
+#[test]
+fn without_strace_nothing_that_is_declared_hermetic_is_green_and_what_to_install_is_said() {
+    let mut project = project();
+    let programs = project.outside("programs");
+    fs::create_dir(&programs).unwrap();
+    for name in ["sh", "grep", "git", "true", "cat"] {
+        let found = std::env::split_paths(&std::env::var_os("PATH").unwrap())
+            .map(|dir| dir.join(name))
+            .find(|path| path.is_file());
+        symlink(found.unwrap(), programs.join(name)).unwrap();
+    }
+    project.set("PATH", programs.display().to_string());
+    let said = run(&project, "true", &[]);
+    said.halted(13, "objective_unverified", "guard_unavailable");
+    assert!(said.why().contains("install strace"), "{}", said.all());
+    fs::remove_file(project.dir().join("product")).unwrap();
+    run(&project, "true", &["--guard-off", "hermeticity"]).converged(1);
+}
+
+#[test]
+fn a_probe_names_what_a_hermetic_check_touched_and_claims_no_tier_that_was_not_reached() {
+    let Some(()) = traceable() else { return };
+    let project = project();
+    let secret = project.outside("elsewhere");
+    fs::write(&secret, "x\n").unwrap();
+    let secret = secret.canonicalize().unwrap().display().to_string();
+    let probe = |check: &str, more: &[&str]| {
+        let words = [
+            "probe-check",
+            "--check",
+            check,
+            "--hermetic",
+            "--runs",
+            "1",
+            "--side-effect-runs",
+            "0",
+        ];
+        project.json(&[&words, more].concat())
+    };
+    let said = probe(&format!("cat {secret}"), &[]);
+    assert_eq!(
+        (said.exit, said.reason(), said.cause()),
+        (14, "check_not_hermetic", "reached_outside"),
+        "{}",
+        said.all()
+    );
+    assert!(said.why().contains(&secret), "{}", said.all());
+    let shown = &said.json["probe"]["hermeticity"];
+    assert_eq!(
+        (&shown["trace"]["state"], &shown["t2"]["state"]),
+        (&"broke".into(), &"not_probed".into()),
+        "{shown}"
+    );
+
+    let near = probe("true", &["--dimensions=home,tmp"]);
+    let shown = &near.json["probe"]["hermeticity"];
+    assert_eq!(
+        (near.exit, &shown["trace"]["state"]),
+        (0, &"held".into()),
+        "{}",
+        near.all()
+    );
+    assert_eq!(
+        (&shown["t1"]["state"], &shown["t2"]["state"]),
+        (&"not_probed".into(), &"partly".into()),
+        "{shown}"
+    );
+    assert!(shown["t2"]["why"].as_str().unwrap().contains("network"), "{shown}");
+}
