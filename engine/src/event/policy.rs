@@ -6,6 +6,10 @@ use alloc::vec::Vec;
 use super::id::{Bytes, Digest};
 use super::shape::{label, wire};
 
+mod guards;
+
+pub use guards::{Adequacy, BLOCKED_DEFAULT, GuardBudget, GuardPolicy, OnViolation, OverBudget, Surface};
+
 label! {
     /// The control topology (SPEC 10).
     pub enum LoopMode { CheckFixpoint = "check_fixpoint", TaskList = "task_list" }
@@ -21,22 +25,6 @@ label! {
 label! {
     /// What a check that ran out of time means.
     pub enum OnCheckTimeout { Halt = "halt", Red = "red" }
-}
-label! {
-    /// What a guard's violation does to the run.
-    pub enum OnViolation { Halt = "halt", Restore = "restore" }
-}
-label! {
-    /// Whether the oracle surface may grow (SPEC 5.2).
-    pub enum Surface { Frozen = "frozen", Extend = "extend" }
-}
-label! {
-    /// How much of a change the check must notice (SPEC 5.6.5, 5.6.7).
-    pub enum Adequacy { Change = "change", Every = "every" }
-}
-label! {
-    /// What a guard before green is that its time did not suffice for.
-    pub enum OverBudget { Unverified = "unverified", LeaveOut = "leave-out" }
 }
 label! {
     /// Whether the identity of the model must be declared.
@@ -126,49 +114,6 @@ wire! {
         pub pair_candidates: u32,
         /// Accepted, unread changes before a person must look.
         pub comprehension_every: u32,
-    }
-}
-wire! {
-    /// Which guards run and what they watch.
-    pub struct GuardPolicy {
-        pub surface: Surface,
-        /// Patterns of paths that must not change.
-        pub blocked: Vec<String>,
-        /// Further patterns of the test-determining surface, beside the built-in ones.
-        pub protected: Vec<String>,
-        /// Patterns of directories that hold tests and what belongs to them, helpers and data included.
-        pub test_directories: Vec<String>,
-        /// Patterns exempted from all these lists.
-        pub allowed: Vec<String>,
-        pub commits_allowed: bool,
-        /// Guards switched off by name; the receipt says so.
-        pub off: Vec<String>,
-        pub on_violation: OnViolation,
-        /// Under `restore`: this many violating iterations halt.
-        pub violations_max: u32,
-        /// Members whose expected values are changed before green, and runs with a change of the product.
-        pub mutants_max: u32,
-        pub adequacy: Adequacy,
-        pub budget: GuardBudget,
-        pub over_budget: OverBudget,
-        /// Of the lines of the product that can run, so many of a hundred must; 0 asks for none.
-        pub min_coverage_percent: u32,
-        /// Run the check once more on the same tree before green.
-        pub confirm: bool,
-        /// A reviewer that may object to what every other guard lets pass.
-        pub judge: Option<Command>,
-        pub judge_timeout_ms: u64,
-        /// Without its answer nothing is green.
-        pub judge_required: bool,
-    }
-}
-wire! {
-    /// How long the guards before green of one turn may take together: the larger of the two; without limit where both
-    /// are 0 (SPEC 5.6.13).
-    pub struct GuardBudget {
-        /// So many times what the check of the turn took.
-        pub checks: u32,
-        pub at_least_ms: u64,
     }
 }
 wire! {
@@ -290,9 +235,6 @@ wire! {
     }
 }
 
-/// Paths that a loop must not touch unless the contract says otherwise.
-pub const BLOCKED_DEFAULT: &[&str] = &["test/", "tests/", "infra/", ".env", ".git/", ".loopexec/"];
-
 impl Bounds {
     /// The limit of whatever runs beside work and check when the contract sets none.
     pub const BESIDE_TIMEOUT_MS: u64 = 600_000;
@@ -341,45 +283,6 @@ impl Default for Thresholds {
             regression_candidates: 2,
             pair_candidates: 2,
             comprehension_every: 0,
-        }
-    }
-}
-
-impl GuardBudget {
-    /// Comparing two suites takes a run for each change, so a surface that may grow has more of it.
-    pub const fn of(surface: Surface) -> Self {
-        let checks = match surface {
-            Surface::Frozen => 10,
-            Surface::Extend => 30,
-        };
-        Self {
-            checks,
-            at_least_ms: 300_000,
-        }
-    }
-}
-
-impl Default for GuardPolicy {
-    fn default() -> Self {
-        Self {
-            surface: Surface::Frozen,
-            blocked: BLOCKED_DEFAULT.iter().map(|p| String::from(*p)).collect(),
-            protected: Vec::new(),
-            test_directories: Vec::new(),
-            allowed: Vec::new(),
-            commits_allowed: true,
-            off: Vec::new(),
-            on_violation: OnViolation::Halt,
-            violations_max: 2,
-            mutants_max: 16,
-            adequacy: Adequacy::Change,
-            budget: GuardBudget::of(Surface::Frozen),
-            over_budget: OverBudget::Unverified,
-            min_coverage_percent: 0,
-            confirm: true,
-            judge: None,
-            judge_timeout_ms: 600_000,
-            judge_required: false,
         }
     }
 }

@@ -247,6 +247,8 @@ fn the_start_is_measured_first_and_the_own_tests_only_where_they_may_tell_someth
             hunks: vec![],
             unmutated: vec![],
             coverage: Some(coverage),
+            trace: None,
+            varied: vec![],
             review: None,
         }
     };
