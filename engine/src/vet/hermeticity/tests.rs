@@ -39,9 +39,12 @@ fn play(trace: &Trace, missing: &[&str], world: &dyn Fn(&Step, usize) -> Option<
     loop {
         let made: Vec<Vec<Varied>> = steps
             .iter()
-            .map(|step| match step.plant {
-                Plant::Varied(under) => varied(under, missing),
-                _ => vec![],
+            .map(|step| {
+                if let Plant::Varied(under) = step.plant {
+                    varied(under, missing)
+                } else {
+                    vec![]
+                }
             })
             .collect();
         let shown: Vec<Shown<'_>> = steps

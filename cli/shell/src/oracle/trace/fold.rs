@@ -115,10 +115,10 @@ impl<'r> Fold<'r> {
         let Some(call) = line::call(text) else {
             return self.unread();
         };
-        if let Some(cwd) = call.args.iter().find_map(|arg| arg.strip_prefix(b"AT_FDCWD")) {
-            if let Some(cwd) = line::annotated(cwd) {
-                self.process(pid).cwd = cwd.into();
-            }
+        if let Some(cwd) = call.args.iter().find_map(|arg| arg.strip_prefix(b"AT_FDCWD"))
+            && let Some(cwd) = line::annotated(cwd)
+        {
+            self.process(pid).cwd = cwd.into();
         }
         match call.name {
             b"open" | b"openat" | b"openat2" | b"creat" | b"open_by_handle_at" => self.opened(pid, &call),

@@ -102,10 +102,10 @@ proptest! {
     /// The same where it looks like a trace.
     #[test]
     fn what_looks_like_a_call_is_read_to_its_end(text in "[0-9]{1,3} [a-z<+]{1,6}[(\"<>\\\\{},=a-z0-9 )]{0,60}") {
-        if let Some((_, Line::Whole(text) | Line::Unfinished(text) | Line::Resumed(text))) = line(text.as_bytes()) {
-            if let Some(call) = call(text) {
-                prop_assert!(call.args.iter().map(|arg| arg.len()).sum::<usize>() <= text.len());
-            }
+        if let Some((_, Line::Whole(text) | Line::Unfinished(text) | Line::Resumed(text))) = line(text.as_bytes())
+            && let Some(call) = call(text)
+        {
+            prop_assert!(call.args.iter().map(|arg| arg.len()).sum::<usize>() <= text.len());
         }
     }
 
@@ -118,8 +118,8 @@ proptest! {
         }
         let text = format!("1 open(\"{spelled}\", O_RDONLY) = 3</{spelled}>");
         let call = whole(text.as_bytes());
-        prop_assert_eq!(string(call.args[0]).unwrap(), name.clone());
-        let path = [b"/".to_vec(), name].concat();
+        let path = [b"/".as_slice(), &name].concat();
+        prop_assert_eq!(string(call.args[0]).unwrap(), name);
         prop_assert_eq!(call.ended, Ended::Value(3, Some(path)));
     }
 }
