@@ -177,18 +177,10 @@ pub(super) const ROWS: &[Setting] = &[
             "Expected values of tests that went from red to green, all in one further run of the check; changed lines of the product, each in a run of its own; where tests changed under `extend`, up to ten more.",
         )
     ),
-    Setting {
-        kind: Kind::Choice(labels!(Adequacy)),
-        set: |policy, value| {
-            let label = value.text()?;
-            policy.guards.adequacy = Adequacy::from_label(&label).ok_or_else(|| Fault::Malformed {
-                wanted: labels!(Adequacy).join(" or "),
-                found: label,
-            })?;
-            Ok(())
-        },
-        show: |policy| policy.guards.adequacy.label().to_owned(),
-        ..row::blank(
+    row!(
+        choice Adequacy,
+        guards.adequacy,
+        row::blank(
             GROUP,
             "guards.adequacy",
             "--adequacy",
@@ -196,7 +188,7 @@ pub(super) const ROWS: &[Setting] = &[
             "How much of what was changed the check must notice before green",
             "`change`: some part of it, and what else it does not notice or run is a note; `every`: each changed part, and each changed line runs.",
         )
-    },
+    ),
     Setting {
         kind: Kind::Form("Nx|DURATION|Nx,DURATION"),
         off: Off::WordOrZero,
@@ -211,18 +203,10 @@ pub(super) const ROWS: &[Setting] = &[
             "10x,5m, the larger of the two, and 30x,5m under `extend`, when left out; `off` for no limit.",
         )
     },
-    Setting {
-        kind: Kind::Choice(labels!(OverBudget)),
-        set: |policy, value| {
-            let label = value.text()?;
-            policy.guards.over_budget = OverBudget::from_label(&label).ok_or_else(|| Fault::Malformed {
-                wanted: labels!(OverBudget).join(" or "),
-                found: label,
-            })?;
-            Ok(())
-        },
-        show: |policy| policy.guards.over_budget.label().to_owned(),
-        ..row::blank(
+    row!(
+        choice OverBudget,
+        guards.over_budget,
+        row::blank(
             GROUP,
             "guards.over_budget",
             "--over-budget",
@@ -230,7 +214,7 @@ pub(super) const ROWS: &[Setting] = &[
             "What a guard is that did not fit into the guards' time",
             "`unverified`: without it nothing is green; `leave-out`: it is off for this turn, and the receipt says so.",
         )
-    },
+    ),
     row!(
         count(0, PERCENT_MAX) off 0,
         guards.min_coverage_percent,
