@@ -320,14 +320,19 @@ fn set_budget(policy: &mut Policy, value: Value) -> Result<(), Fault> {
             None if text.ends_with('x') => (Some(text.as_str()), None),
             None => (None, Some(text.as_str())),
         };
+        let malformed = || Fault::Malformed {
+            wanted: format!("1x to {CHECKS_MAX}x, a duration such as 30m, both as in 10x,30m, or off"),
+            found: text.clone(),
+        };
         if let Some(times) = times {
-            budget.checks = times_of(times).ok_or_else(|| Fault::Malformed {
-                wanted: format!("1x to {CHECKS_MAX}x, a duration such as 30m, both as in 10x,30m, or off"),
-                found: text.clone(),
-            })?;
+            budget.checks = times_of(times).ok_or_else(malformed)?;
         }
         if let Some(least) = least {
-            budget.at_least_ms = duration::parse(least)?;
+            budget.at_least_ms = duration::parse(least).map_err(|fault| match fault {
+                // Perhaps so many times the check was meant.
+                Fault::MissingUnit { .. } => malformed(),
+                fault => fault,
+            })?;
         }
     }
     policy.guards.budget = budget;

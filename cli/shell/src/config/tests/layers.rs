@@ -1,6 +1,6 @@
 //! Precedence, contradictions, and the rules of the whole contract.
 
-use engine::event::policy::{Command, LoopMode, OnViolation, Surface};
+use engine::event::policy::{Command, GuardBudget, GuardPolicy, LoopMode, OnViolation, Surface};
 
 use super::*;
 
@@ -87,6 +87,23 @@ fn violations_are_counted_as_the_form_says() {
     ] {
         assert!(of(text).is_err(), "{text}");
     }
+}
+
+#[test]
+fn the_guards_time_is_so_many_checks_a_duration_or_the_larger_of_both() {
+    let of = |text| from_flag("--guard-budget", text).map(|r| r.policy.guards.budget);
+    let budget = |checks, at_least_ms| Ok(GuardBudget { checks, at_least_ms });
+    assert_eq!((of("7x"), of("30m")), (budget(7, 0), budget(0, 1_800_000)));
+    assert_eq!((of("7x,30m"), of("off")), (budget(7, 1_800_000), budget(0, 0)));
+    for text in [
+        "0x", "x", "-1x", "+1x", "5", "30m,7x", "7x,", ",", "7x,5", "1.5x", "1000001x",
+    ] {
+        assert!(of(text).is_err(), "{text}");
+    }
+    let told = of("5").unwrap_err().to_string();
+    assert!(told.contains("1x to"), "five checks may have been meant: {told}");
+    let extend = from_flag("--surface", "extend").unwrap().policy.guards.budget;
+    assert!(extend.checks > GuardPolicy::default().budget.checks);
 }
 
 #[test]
