@@ -140,18 +140,18 @@ fn a_product_that_nobody_can_change_compares_no_suites() {
 fn a_changed_product_that_hangs_is_ended_and_was_noticed() {
     let Some(python) = python_with_pytest() else { return };
     let (project, check) = money(&python);
-    // Without its step the loop never ends.
+    // Without its step the loop never ends. There are so few changes of it that all are made.
     project.write(
         "money.py",
-        "def total(prices):\n    left = len(prices)\n    sum = 0\n    while left:\n        left -= 1\n        sum += prices[left % len(prices)]\n    return sum + 1\n",
+        "def total(prices):\n    left = len(prices)\n    while left:\n        left -= 1\n    return sum(prices) + 1\n",
     );
     project.write(
         "tests/test_money.py",
         "from money import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n",
     );
     project.git(&["commit", "-qam", "loop"]);
-    let exec = "sed -i 's/sum + 1/sum/' money.py; sed -i 's/test_total/test_the_total/' tests/test_money.py";
-    let said = project.run(exec, &check, &flags(&["--check-timeout", "5s", "--mutants-max", "8"]));
+    let exec = "sed -i 's/ + 1$//' money.py; sed -i 's/test_total/test_the_total/' tests/test_money.py";
+    let said = project.run(exec, &check, &flags(&["--check-timeout", "5s", "--mutants-max", "10"]));
     said.converged(1);
     let word = compared(&project, &said);
     let trials = word["trials"].as_array().unwrap();

@@ -173,6 +173,7 @@ fn a_hurried_run_leaves_out_the_costly_experiments_and_says_so() {
         ("code_mutation", "off"),
         ("coverage", "off"),
         ("order", "off"),
+        ("hermeticity", "not_applicable"),
         ("judge", "not_applicable"),
     ];
     assert_eq!(states, expected);
