@@ -4,7 +4,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::verdict::Verdict;
+use super::verdict::{Class, Verdict};
 use crate::event::candidate::Trace;
 use crate::event::finding::{Finding, Severity};
 use crate::event::halt::HaltReason;
@@ -33,7 +33,7 @@ impl Traced {
         };
         let differs = match &self.verdict {
             Some(verdict) if verdict.agrees(reference) => String::new(),
-            Some(verdict) => format!("{:?} instead of {:?}", verdict.class, reference.class),
+            Some(verdict) => format!("{} instead of {}", word(&verdict.class), word(&reference.class)),
             None => "it came to no end".into(),
         };
         hermeticity::unproved(trace, &differs)
@@ -53,11 +53,19 @@ impl Traced {
     }
 }
 
+/// How a run ended, for people; two that ended alike differ in their tests.
+fn word(class: &Class) -> &str {
+    match class {
+        Class::Green => "a green run",
+        Class::Red => "a red run",
+        Class::Broken { detail, .. } => detail,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use alloc::vec;
 
-    use super::super::verdict::Class;
     use super::*;
     use crate::event::candidate::{Reach, Reached};
 
