@@ -5,15 +5,10 @@ use crate::support::story::{Project, python_with_pytest};
 const HONEST: &str = "sed -i 's/ - 1$//' money.py";
 
 fn project() -> Project {
-    Project::committed(&[
-        ("money.py", "def total(prices):\n    return sum(prices) - 1\n"),
-        (
-            "tests/test_money.py",
-            "from money import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n",
-        ),
-        ("pytest.ini", "[pytest]\npythonpath = .\n"),
-        (".gitignore", "__pycache__/\n.pytest_cache/\n"),
-    ])
+    Project::money(
+        "def total(prices):\n    return sum(prices) - 1\n",
+        "from money import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n",
+    )
 }
 
 #[test]

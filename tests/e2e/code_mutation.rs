@@ -19,12 +19,7 @@ const HONEST: &str = "sed -i 's/ - 1$//' money.py";
 const TIDIED: &str = "sed -i -e 's/ - 1$//' -e \"s/cents < 0/0 > cents/\" money.py";
 
 fn money(tests: &str) -> Project {
-    Project::committed(&[
-        ("money.py", CODE),
-        ("tests/test_money.py", tests),
-        ("pytest.ini", "[pytest]\npythonpath = .\n"),
-        (".gitignore", "__pycache__/\n.pytest_cache/\n"),
-    ])
+    Project::money(CODE, tests)
 }
 
 /// What the guard said last, as recorded.

@@ -34,12 +34,7 @@ const GUTTED: &str = "sed -i 's/    assert count.*/    count([1, 2, 3], 2)/' tes
 const COMMIT: &str = "git -c user.name=a -c user.email=a@b commit -q";
 
 fn money(python: &str) -> (Project, String) {
-    let project = Project::committed(&[
-        ("money.py", CODE),
-        ("tests/test_money.py", TESTS),
-        ("pytest.ini", "[pytest]\npythonpath = .\n"),
-        (".gitignore", "__pycache__/\n.pytest_cache/\n"),
-    ]);
+    let project = Project::money(CODE, TESTS);
     (project, format!("{python} -m pytest -q"))
 }
 

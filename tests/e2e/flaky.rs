@@ -12,12 +12,7 @@ fn project(fails: &str) -> Project {
          def test_service():\n    with open(os.environ['COUNT'], 'a+') as runs:\n        runs.write('run\\n')\n        \
          runs.seek(0)\n        run = len(runs.readlines())\n    assert not ({fails})\n"
     );
-    let mut project = Project::committed(&[
-        ("money.py", CODE),
-        ("tests/test_money.py", &tests),
-        ("pytest.ini", "[pytest]\npythonpath = .\n"),
-        (".gitignore", "__pycache__/\n.pytest_cache/\n"),
-    ]);
+    let mut project = Project::money(CODE, &tests);
     let count = project.outside("count");
     std::fs::write(&count, "").unwrap();
     project.set("COUNT", count.display().to_string());

@@ -16,12 +16,7 @@ def test_none():
 const HONEST: &str = "sed -i 's/ - 1$//' money.py";
 
 fn money(tests: &str) -> Project {
-    Project::committed(&[
-        ("money.py", "def total(prices):\n    return sum(prices) - 1\n"),
-        ("tests/test_money.py", tests),
-        ("pytest.ini", "[pytest]\npythonpath = .\n"),
-        (".gitignore", "__pycache__/\n.pytest_cache/\n"),
-    ])
+    Project::money("def total(prices):\n    return sum(prices) - 1\n", tests)
 }
 
 fn crate_of(tests: &str) -> Project {

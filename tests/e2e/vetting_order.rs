@@ -20,12 +20,7 @@ def test_nothing():
 const HONEST: &str = "sed -i 's/ - 1$//' money.py";
 
 fn project(code: &str, tests: &str) -> Project {
-    Project::committed(&[
-        ("money.py", code),
-        ("tests/test_money.py", tests),
-        ("pytest.ini", "[pytest]\npythonpath = .\n"),
-        (".gitignore", "__pycache__/\n.pytest_cache/\n"),
-    ])
+    Project::money(code, tests)
 }
 
 /// What the guard said last.

@@ -57,6 +57,16 @@ impl Project {
         project
     }
 
+    /// A project of pytest with one module, `money.py`, and its tests, committed.
+    pub(crate) fn money(code: &str, tests: &str) -> Self {
+        Self::committed(&[
+            ("money.py", code),
+            ("tests/test_money.py", tests),
+            ("pytest.ini", "[pytest]\npythonpath = .\n"),
+            (".gitignore", "__pycache__/\n.pytest_cache/\n"),
+        ])
+    }
+
     /// A copy of one of the projects in `tests/fixtures`, committed.
     pub(crate) fn fixture(name: &str) -> Self {
         let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures");

@@ -87,15 +87,10 @@ impl Resample {
 
     /// The run that disagreed, where that is tolerated.
     pub(crate) fn tolerated(&self) -> Option<&Arc<CheckEnded>> {
-        match &self.stage {
-            Stage::Tolerated(check) => Some(check),
-            Stage::Ask
-            | Stage::Running
-            | Stage::Agreed(_)
-            | Stage::Disagreed(_)
-            | Stage::Objection(_)
-            | Stage::Failed(_) => None,
-        }
+        let Stage::Tolerated(check) = &self.stage else {
+            return None;
+        };
+        Some(check)
     }
 
     /// Nothing is left to do for it, and the run goes on.
@@ -110,15 +105,10 @@ impl Resample {
 
     /// The confirming run of a green check, once it agreed.
     pub(crate) fn confirmation(&self) -> Option<&Arc<CheckEnded>> {
-        match &self.stage {
-            Stage::Agreed(check) => (self.purpose == CheckPurpose::Confirmation).then_some(check),
-            Stage::Ask
-            | Stage::Running
-            | Stage::Disagreed(_)
-            | Stage::Tolerated(_)
-            | Stage::Objection(_)
-            | Stage::Failed(_) => None,
-        }
+        let Stage::Agreed(check) = &self.stage else {
+            return None;
+        };
+        (self.purpose == CheckPurpose::Confirmation).then_some(check)
     }
 
     pub(crate) fn awaiting(&self) -> Option<u32> {

@@ -11,6 +11,7 @@ mod extending;
 mod guards;
 mod lives;
 mod money;
+mod people;
 mod precedence;
 mod ratchet;
 mod revisits;

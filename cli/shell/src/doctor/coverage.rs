@@ -9,6 +9,7 @@ use std::path::Path;
 use engine::adequacy::UNCOVERED;
 use engine::doctor::GUARD_BLIND;
 use engine::words::counted;
+use ignore::WalkBuilder;
 
 use super::adequacy::Place;
 use super::{Concern, DoctorError, Looked, Patient, changed};
@@ -69,12 +70,7 @@ pub(super) fn look(place: &Place<'_>, measure: &Measure, looked: &mut Looked) ->
     let source = match &measure.source {
         Ok(source) => source,
         Err(why) => {
-            looked.note(
-                &CONCERN,
-                check,
-                format!("which lines it runs is not measured: {why}"),
-                REMEDY,
-            );
+            unmeasured(looked, check, why);
             return Ok(None);
         }
     };
@@ -87,8 +83,7 @@ pub(super) fn look(place: &Place<'_>, measure: &Measure, looked: &mut Looked) ->
         let change = source.change(&place.scratch.support());
         let run = place.trial_under(&change, |_| Ok(true))?;
         if run.is_none_or(|(_, reading)| reading.members.iter().any(|(_, status)| status.fails())) {
-            let detail = "which lines it runs is not measured: it is red while it is measured";
-            looked.note(&CONCERN, check, detail, REMEDY);
+            unmeasured(looked, check, "it is red while it is measured");
             return Ok(None);
         }
     }
@@ -107,12 +102,7 @@ pub(super) fn look(place: &Place<'_>, measure: &Measure, looked: &mut Looked) ->
             return Ok(None);
         }
         Err(why) => {
-            looked.note(
-                &CONCERN,
-                check,
-                format!("which lines it runs is not measured: {why}"),
-                REMEDY,
-            );
+            unmeasured(looked, check, &why);
             return Ok(None);
         }
     };
@@ -134,26 +124,20 @@ pub(super) fn look(place: &Place<'_>, measure: &Measure, looked: &mut Looked) ->
     }))
 }
 
-/// Every file of a copy but git's own.
+fn unmeasured(looked: &mut Looked, check: String, why: &str) {
+    let detail = format!("which lines it runs is not measured: {why}");
+    looked.note(&CONCERN, check, detail, REMEDY);
+}
+
+/// Every file of a copy but git's own, from its root.
 fn files(root: &Path) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut open = vec![String::new()];
-    while let Some(below) = open.pop() {
-        for entry in std::fs::read_dir(root.join(&below)).into_iter().flatten().flatten() {
-            let (Ok(kind), Some(name)) = (entry.file_type(), entry.file_name().to_str().map(str::to_owned)) else {
-                continue;
-            };
-            let path = if below.is_empty() {
-                name.clone()
-            } else {
-                format!("{below}/{name}")
-            };
-            if kind.is_dir() && name != ".git" {
-                open.push(path);
-            } else if kind.is_file() && found.len() < FILES_MAX {
-                found.push(path);
-            }
-        }
-    }
-    found
+    let walk = WalkBuilder::new(root)
+        .standard_filters(false)
+        .filter_entry(|entry| entry.file_name() != ".git")
+        .build();
+    let files = walk
+        .flatten()
+        .filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
+    let paths = files.filter_map(|entry| Some(entry.path().strip_prefix(root).ok()?.to_str()?.to_owned()));
+    paths.take(FILES_MAX).collect()
 }

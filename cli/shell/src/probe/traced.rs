@@ -1,13 +1,11 @@
 //! The run of a hermetic check whose calls are written down (SPEC 6.7.3).
 
-use std::os::unix::ffi::OsStrExt as _;
-
 use engine::probe::Traced;
 
-use super::dimension::{self, Perturbation, Site};
+use super::dimension::{self, Perturbation};
 use super::place::{Ended, Place};
+use super::vary::site;
 use super::{Plan, ProbeError, Probed};
-use crate::oracle::trace;
 use crate::replay::Surroundings;
 use crate::world::reach;
 
@@ -18,14 +16,7 @@ pub(super) fn run(place: &Place<'_>, plan: &Plan, with: &Surroundings, seen: &mu
     let env = place.environment(&plain);
     let file = place.support().join("trace");
     let change = {
-        let site = Site::at(
-            place.tree(),
-            &plan.policy,
-            &env,
-            &with.exe,
-            place.wishes(),
-            String::new(),
-        )?;
+        let site = site(place, plan, with, &env, String::new())?;
         dimension::tracer(&site, &file)
     };
     let change = match change {
@@ -45,14 +36,11 @@ pub(super) fn run(place: &Place<'_>, plan: &Plan, with: &Surroundings, seen: &mu
             return Ok(());
         }
     };
-    let mut roots = reach::roots(&plan.workdir, &plan.policy, &with.env);
-    for own in place.parts() {
-        roots.own(own.as_os_str().as_bytes());
-    }
-    let trace = trace::read(&file, &roots, place.tree().as_os_str().as_bytes());
+    let roots = reach::roots(&plan.workdir, &plan.policy, &with.env);
+    let trace = reach::touched(&file, &place.tree(), place.parts(), roots);
     seen.survivors = seen.survivors.saturating_add(ran.survivors);
     seen.probe.traced = Some(Traced {
-        trace: trace.map_err(|error| format!("{}: {error}", file.display())),
+        trace,
         verdict: Some(ran.verdict),
     });
     Ok(())

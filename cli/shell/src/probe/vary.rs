@@ -1,5 +1,6 @@
 //! Runs under a change of their surroundings, as the experiment asks for them (SPEC 6.5.9).
 
+use std::ffi::OsString;
 use std::sync::Barrier;
 use std::thread;
 
@@ -65,14 +66,7 @@ fn ways(
     let plain = Perturbation::default();
     place.renew_for(&plain)?;
     let env = place.environment(&plain);
-    let site = Site::at(
-        place.tree(),
-        &plan.policy,
-        &env,
-        &with.exe,
-        place.wishes(),
-        collector.to_owned(),
-    )?;
+    let site = site(place, plan, with, &env, collector.to_owned())?;
     let site = Site {
         runs: plan.dimension_runs.max(1),
         ..site
@@ -82,6 +76,18 @@ fn ways(
         .iter()
         .map(|dimension| (dimension.plan)(&site))
         .collect())
+}
+
+/// Where a run of this place would be made, and what it would find there.
+pub(super) fn site<'a>(
+    place: &'a Place<'_>,
+    plan: &Plan,
+    with: &Surroundings,
+    env: &'a [(OsString, OsString)],
+    collector: String,
+) -> Result<Site<'a>, ProbeError> {
+    let site = Site::at(place.tree(), &plan.policy, env, &with.exe, place.wishes(), collector);
+    Ok(site?)
 }
 
 /// All that a trial changes.

@@ -6,10 +6,12 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
+use engine::event::candidate::Trace;
 use engine::event::policy::Policy;
 use engine::hermetic::reach::{Roots, TOOL_VARIABLES};
 
 use super::toolchain::Toolchain;
+use crate::oracle::trace;
 use crate::scratch::Scratch;
 
 /// Every place but those of a copy. `env` is what the user has.
@@ -59,6 +61,25 @@ pub(crate) fn roots(workdir: &Path, policy: &Policy, env: &[(OsString, OsString)
     }
     roots.named(&policy.oracle.hermetic_allow);
     roots
+}
+
+/// What a traced run in `copy` touched; `own` are the places that were made for it.
+///
+/// # Errors
+/// The trace cannot be read.
+pub(crate) fn touched(
+    file: &Path,
+    copy: &Path,
+    own: impl IntoIterator<Item = PathBuf>,
+    mut roots: Roots,
+) -> Result<Trace, String> {
+    for path in own {
+        roots.own(bytes(&path));
+    }
+    trace::read(file, &roots, bytes(copy)).map_err(|error| {
+        let file = file.display();
+        format!("what the check touched is not known: {file}: {error}")
+    })
 }
 
 /// Directories of the workdir that hold tools: what was installed there says itself where it is, in a copy too.

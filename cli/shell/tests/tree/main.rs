@@ -4,6 +4,7 @@
 mod export;
 mod git;
 mod hidden;
+mod in_the_way;
 mod listed;
 mod restore;
 mod scan;

@@ -86,21 +86,18 @@ impl<'r> Fold<'r> {
         self.trace
     }
 
-    /// The process, as one that its parent has just made where it is a new one.
+    /// The process; one that is new is like the parent that is making it.
     fn process(&mut self, pid: u32) -> &mut Process {
-        if !self.processes.contains_key(&pid) {
-            let makes = |process: &&Process| {
-                ["vfork(", "fork(", "clone"]
-                    .iter()
-                    .any(|name| process.begun.starts_with(name.as_bytes()))
-            };
-            let parent = self.processes.values().find(makes);
-            let new = parent.map_or_else(|| self.first(), |parent| parent.child());
-            self.processes.insert(pid, new);
-        }
-        // It is there now.
-        let first = self.first();
-        self.processes.entry(pid).or_insert(first)
+        let is_known = self.processes.contains_key(&pid);
+        let new = if is_known { self.first() } else { self.made_by_parent() };
+        self.processes.entry(pid).or_insert(new)
+    }
+
+    fn made_by_parent(&self) -> Process {
+        let calls = ["vfork(", "fork(", "clone"].map(str::as_bytes);
+        let is_making = |process: &&Process| calls.iter().any(|call| process.begun.starts_with(call));
+        let parent = self.processes.values().find(is_making);
+        parent.map_or_else(|| self.first(), Process::child)
     }
 
     fn first(&self) -> Process {

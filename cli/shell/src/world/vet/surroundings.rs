@@ -1,7 +1,6 @@
 //! Runs that are made in other surroundings, or whose calls are written down (SPEC 6.7.3). The dimensions are those of
 //! the probe; which of them, the engine says.
 
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use engine::event::candidate::{Trace, Varied};
@@ -10,7 +9,6 @@ use engine::vet::hermeticity::Under;
 
 use super::place::Place;
 use crate::oracle::perturb::Perturbation;
-use crate::oracle::trace;
 use crate::probe::dimension::{self, Site};
 use crate::scratch::{Scratch, ScratchError};
 use crate::world::{hermetic, reach};
@@ -103,12 +101,7 @@ impl Place<'_> {
 
     /// What the traced run in `copy` touched.
     pub(super) fn touched(&self, file: &Path, copy: &Path) -> Result<Trace, String> {
-        let policy = self.state.facts.policy();
-        let mut roots = reach::roots(&self.world.workdir, policy, &self.with.env);
-        for own in self.scratch.parts() {
-            roots.own(own.as_os_str().as_bytes());
-        }
-        let read = trace::read(file, &roots, copy.as_os_str().as_bytes());
-        read.map_err(|error| format!("what the check touched is not known: {}: {error}", file.display()))
+        let roots = reach::roots(&self.world.workdir, self.state.facts.policy(), &self.with.env);
+        reach::touched(file, copy, self.scratch.parts(), roots)
     }
 }
