@@ -133,6 +133,9 @@ fn the_bound_that_a_probe_reached_is_lost_by_one_run_that_disagrees() {
     let said = project.run("touch done", &check, &flags);
     said.halted(14, "check_not_deterministic", "bound_below_target");
     assert!(said.why().contains("80 of 81 runs"), "{}", said.why());
+    let told = project.text(&["report"]).all();
+    let counts = "1 repeated on one tree, 1 disagreed; 80 of 80 runs of the probe agreed; the share that agrees is at least 0.933331";
+    assert!(told.contains(counts), "{told}");
     assert_eq!(project.json(&["verify"]).exit, 0);
 
     let (unprobed, check) = counting("2) exit 1;;");
@@ -149,6 +152,8 @@ fn a_later_life_asks_the_check_again_before_it_works_on_what_a_probe_showed() {
     project
         .run("echo 1 >> seen", &check, &flags)
         .halted(12, "max_iterations_reached", "unmeasured");
+    let profile: serde_json::Value = serde_json::from_str(&project.read(".loopexec/state.json")).unwrap();
+    assert_eq!(profile["determinism"]["probe_runs"], 80, "{profile}");
     let again = project.json(&["resume", "--max-iterations", "5"]);
     again.halted(14, "check_not_deterministic", "bound_below_target");
     assert_eq!(again.iteration(), 1, "nothing was worked");

@@ -55,8 +55,19 @@ pub(super) fn is_spent(left_ms: Option<u64>, ran: &[Ran]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use alloc::sync::Arc;
+
+    use super::super::{Experiment, Plan, bench, code_mutation};
     use super::*;
-    use crate::event::policy::Surface;
+    use crate::State;
+    use crate::event::candidate::Vetted;
+    use crate::event::finding::GuardReport;
+    use crate::event::id::{Digest, Stamp};
+    use crate::event::iteration::{CheckEnded, CheckPurpose};
+    use crate::event::policy::{Policy, Surface};
+    use crate::event::run::RunOpened;
+    use crate::guard::bench::{Bench, measurement, run};
+    use crate::phase::Turn;
 
     #[test]
     fn the_larger_of_the_two_is_the_budget_and_two_noughts_are_none() {
@@ -66,20 +77,86 @@ mod tests {
         assert_eq!(budget(0, 5), Some(5));
         assert_eq!(budget(1, 0), Some(7_000));
         assert_eq!(budget(0, 0), None);
-        assert_eq!(
-            of(
-                &GuardBudget {
-                    checks: u32::MAX,
-                    at_least_ms: 0
-                },
-                u64::MAX
-            ),
-            Some(u64::MAX)
-        );
+        let most = GuardBudget {
+            checks: u32::MAX,
+            at_least_ms: 0,
+        };
+        assert_eq!(of(&most, u64::MAX), Some(u64::MAX));
     }
 
     #[test]
     fn a_surface_that_may_grow_has_room_for_a_comparison_of_suites() {
         assert!(GuardBudget::of(Surface::Extend).checks > GuardBudget::of(Surface::Frozen).checks);
+    }
+
+    /// What a green turn with a check of one second leaves under this budget, behind guards that cost so many
+    /// milliseconds: the time, and the runs that `code_mutation` plans of up to 16.
+    fn left(checks: u32, earlier: &[(&str, u64)]) -> (Option<u64>, u32) {
+        let mut policy = Policy::default();
+        policy.guards.budget = GuardBudget { checks, at_least_ms: 0 };
+        let opened = RunOpened {
+            at: Stamp::default(),
+            run_id: "r".into(),
+            engine: crate::VERSION.into(),
+            workdir: "/w".into(),
+            boot_id: "b".into(),
+            policy_digest: Digest::ZERO,
+            policy,
+            origins: [].into(),
+            programs: [].into(),
+            probe: None,
+        };
+        let mut facts = State::open(opened).facts;
+        facts.members = Bench::honest().members;
+        let mut check = CheckEnded {
+            at: Stamp::default(),
+            iteration: 1,
+            attempt: 1,
+            purpose: CheckPurpose::Iteration,
+            run: run(0),
+            measurement: measurement(),
+            interference: [].into(),
+        };
+        check.run.duration_ms = 1_000;
+        let turn = Turn {
+            iteration: 1,
+            tree: Digest::ZERO,
+            no_op: false,
+            exec_survivors: [].into(),
+            interference: [].into(),
+            after_exec: None,
+        };
+        let spent = |(guard, cost_ms): &(&str, u64)| {
+            Arc::new(Vetted {
+                cost_us: cost_ms * 1_000,
+                ..bench::vetted(guard)
+            })
+        };
+        let earlier: alloc::vec::Vec<_> = earlier.iter().map(spent).collect();
+        let case = Case {
+            facts: &facts,
+            turn: &turn,
+            check: &check,
+            report: &GuardReport::default(),
+            earlier: &earlier,
+        };
+        let Plan::Run(Experiment::CodeMutants(trying)) = (code_mutation::VET.plan)(&case) else {
+            panic!("there is nothing to run");
+        };
+        (case.left_ms(), trying.mutants_max)
+    }
+
+    #[test]
+    fn a_guard_plans_no_more_runs_than_half_of_what_the_others_left_has_room_for() {
+        assert_eq!(left(100, &[]), (Some(100_000), 16), "as many as the contract lets it");
+        assert_eq!(left(10, &[]), (Some(10_000), 5));
+        assert_eq!(left(10, &[("t0_replay", 1_500), ("order", 4_500)]), (Some(4_000), 2));
+        assert_eq!(left(10, &[("t0_replay", 20_000)]), (Some(0), 1), "one shows something");
+        assert_eq!(
+            left(10, &[("judge", 20_000)]),
+            (Some(10_000), 5),
+            "a reviewer has its own time"
+        );
+        assert_eq!(left(0, &[("t0_replay", 20_000)]), (None, 16));
     }
 }

@@ -184,6 +184,9 @@ fn a_projection_that_was_removed_or_forged_is_derived_again() {
     scene.assert_whole(&resumed, &run_id);
     let after = read();
     // The check of the resume, the unchanged copy before green and the confirmation.
-    assert_eq!(after["determinism"], json!({"samples": 3, "disagreements": 0}));
+    assert_eq!(
+        after["determinism"],
+        json!({"samples": 3, "disagreements": 0, "probe_runs": 0, "probe_agreeing": 0})
+    );
     assert_eq!(after["integrity"], told["integrity"]);
 }

@@ -3,12 +3,14 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStringExt as _;
 
-use engine::doctor::{CHECK_NOT_EXECUTABLE, CHECK_NOT_FOUND, EXEC_NOT_EXECUTABLE, EXEC_NOT_FOUND, Fault};
+use engine::doctor::{CHECK_NOT_EXECUTABLE, CHECK_NOT_FOUND, EXEC_NOT_EXECUTABLE, EXEC_NOT_FOUND, Fault, GUARD_BLIND};
 use engine::event::policy::Command;
+use engine::vet::hermeticity;
 
 use super::shell_list::parts;
 use super::{Concern, Looked, Patient};
 use crate::oracle::collect::{Detection, is_assignment};
+use crate::oracle::trace;
 use crate::process::{Outcome, which};
 
 pub(super) static CONCERN: Concern = Concern {
@@ -41,6 +43,21 @@ fn look(patient: &Patient, looked: &mut Looked) {
         };
         for (program, is_wrapped) in programs {
             one(patient, looked, &OsString::from_vec(program), faults, is_wrapped);
+        }
+    }
+    tracer(patient, looked);
+}
+
+/// What a declaration of the contract needs.
+fn tracer(patient: &Patient, looked: &mut Looked) {
+    if !hermeticity::declared(&patient.policy) {
+        return;
+    }
+    match which(OsStr::new(trace::STRACE), &patient.workdir, patient.variable("PATH")) {
+        Ok(file) => looked.ok(&CONCERN, trace::STRACE, format!("it is {}", file.display())),
+        Err(_) => {
+            let what = "the check is declared hermetic and is traced by it, and no directory of PATH has it";
+            looked.problem(&CONCERN, GUARD_BLIND, trace::STRACE, what, trace::REMEDY);
         }
     }
 }
@@ -141,6 +158,25 @@ mod tests {
         let mut looked = Looked::default();
         look(&patient, &mut looked);
         assert_eq!(looked.findings[0].severity.fault(), Some(EXEC_NOT_FOUND));
+    }
+
+    #[test]
+    fn a_check_that_is_declared_hermetic_needs_the_program_that_traces_it() {
+        let (_dir, mut patient) = patient(&[], "true");
+        let tools = tempfile::tempdir().unwrap();
+        patient.env = vec![("PATH".into(), tools.path().into())];
+        assert_eq!(said(&CONCERN, &patient), []);
+        patient.policy.oracle.hermetic = true;
+        let fault = |patient: &Patient| {
+            let mut looked = Looked::default();
+            look(patient, &mut looked);
+            looked.findings[0].severity.fault()
+        };
+        assert_eq!(fault(&patient), Some(GUARD_BLIND));
+        let strace = tools.path().join(trace::STRACE);
+        fs::write(&strace, "").unwrap();
+        fs::set_permissions(&strace, fs::Permissions::from_mode(0o755)).unwrap();
+        assert_eq!(fault(&patient), None);
     }
 
     #[test]

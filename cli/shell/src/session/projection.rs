@@ -63,6 +63,9 @@ mod engine_determinism {
     pub(crate) struct Samples {
         pub(crate) samples: u32,
         pub(crate) disagreements: u32,
+        /// Of a probe before the run.
+        pub(crate) probe_runs: u32,
+        pub(crate) probe_agreeing: u32,
     }
 }
 
@@ -132,6 +135,8 @@ impl<'a> Profile<'a> {
             determinism: engine_determinism::Samples {
                 samples: facts.determinism.samples,
                 disagreements: facts.determinism.disagreements,
+                probe_runs: facts.determinism.probe.runs,
+                probe_agreeing: facts.determinism.probe.agreeing,
             },
             integrity: Integrity {
                 surface: facts.surface,

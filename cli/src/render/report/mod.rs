@@ -104,6 +104,9 @@ pub(crate) struct Determinism {
     /// Repeated runs of the check on one tree.
     pub(crate) samples: u32,
     pub(crate) disagreements: u32,
+    /// Runs of a probe before the run, and those of them that agreed: the bounds count them too.
+    pub(crate) probe_runs: u32,
+    pub(crate) probe_agreeing: u32,
     /// The share of runs that may disagree; below 50,000 no run may.
     pub(crate) max_flake_ppm: u32,
     /// Lower end of Wilson's two-sided interval for the share that agrees. Null without a sample.
@@ -189,6 +192,8 @@ impl Report {
             determinism: Determinism {
                 samples: facts.determinism.samples,
                 disagreements: facts.determinism.disagreements,
+                probe_runs: facts.determinism.probe.runs,
+                probe_agreeing: facts.determinism.probe.agreeing,
                 max_flake_ppm: policy.oracle.max_flake_ppm,
                 wilson_lower_ppm: facts.determinism.wilson_lower_ppm(),
                 anytime_lower_ppm: facts.determinism.anytime_lower_ppm(),

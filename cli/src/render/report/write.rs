@@ -86,6 +86,13 @@ fn determinism(seen: &Determinism) -> String {
         "{} repeated on one tree, {} disagreed",
         seen.samples, seen.disagreements
     );
+    if seen.probe_runs > 0 {
+        words.push_str(&format!(
+            "; {} of {} of the probe agreed",
+            seen.probe_agreeing,
+            counted(seen.probe_runs.into(), "run")
+        ));
+    }
     if let (Some(wilson), Some(anytime)) = (seen.wilson_lower_ppm, seen.anytime_lower_ppm) {
         let share = |ppm: u32| fixed::show(ppm.into(), 6);
         words.push_str(&format!(
