@@ -19,3 +19,4 @@ pub mod scratch;
 pub mod session;
 pub mod tree;
 pub mod world;
+pub mod zone;

@@ -8,7 +8,7 @@ use serde::de::{Deserialize, Deserializer, Error};
 use serde::{Serialize, Serializer};
 
 /// What is made of bytes and can be made from them again.
-pub(super) trait Bytes: Sized {
+pub(crate) trait Bytes: Sized {
     fn bytes(&self) -> &[u8];
     fn from_bytes(bytes: &[u8]) -> Option<Self>;
 }
@@ -67,43 +67,43 @@ impl<'de, T: Bytes> Deserialize<'de> for Raw<T> {
     }
 }
 
-pub(super) mod one {
+pub(crate) mod one {
     use super::{Bytes, Deserialize, Deserializer, Raw, Serialize, Serializer};
 
-    pub(in super::super) fn serialize<T: Bytes, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<T: Bytes, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
         Raw(value).serialize(serializer)
     }
 
-    pub(in super::super) fn deserialize<'de, T: Bytes, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+    pub(crate) fn deserialize<'de, T: Bytes, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
         Ok(Raw::deserialize(deserializer)?.0)
     }
 }
 
-pub(super) mod option {
+pub(crate) mod option {
     use super::{Bytes, Deserialize, Deserializer, Raw, Serialize, Serializer};
 
-    pub(in super::super) fn serialize<T: Bytes, S: Serializer>(
+    pub(crate) fn serialize<T: Bytes, S: Serializer>(
         value: &Option<T>,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
         value.as_ref().map(Raw).serialize(serializer)
     }
 
-    pub(in super::super) fn deserialize<'de, T: Bytes, D: Deserializer<'de>>(
+    pub(crate) fn deserialize<'de, T: Bytes, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Option<T>, D::Error> {
         Ok(Option::<Raw<T>>::deserialize(deserializer)?.map(|raw| raw.0))
     }
 }
 
-pub(super) mod list {
+pub(crate) mod list {
     use super::{Bytes, Deserialize, Deserializer, Raw, Serializer};
 
-    pub(in super::super) fn serialize<T: Bytes, S: Serializer>(values: &[T], serializer: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<T: Bytes, S: Serializer>(values: &[T], serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(values.iter().map(Raw))
     }
 
-    pub(in super::super) fn deserialize<'de, T: Bytes, D: Deserializer<'de>>(
+    pub(crate) fn deserialize<'de, T: Bytes, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Vec<T>, D::Error> {
         Ok(Vec::<Raw<T>>::deserialize(deserializer)?
@@ -113,17 +113,17 @@ pub(super) mod list {
     }
 }
 
-pub(super) mod pairs {
+pub(crate) mod pairs {
     use super::{Bytes, Deserialize, Deserializer, Raw, Serializer};
 
-    pub(in super::super) fn serialize<T: Bytes, S: Serializer>(
+    pub(crate) fn serialize<T: Bytes, S: Serializer>(
         values: &[(T, T)],
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(values.iter().map(|(left, right)| (Raw(left), Raw(right))))
     }
 
-    pub(in super::super) fn deserialize<'de, T: Bytes, D: Deserializer<'de>>(
+    pub(crate) fn deserialize<'de, T: Bytes, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Vec<(T, T)>, D::Error> {
         Ok(Vec::<(Raw<T>, Raw<T>)>::deserialize(deserializer)?

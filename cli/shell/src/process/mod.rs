@@ -21,7 +21,7 @@
 //! Signals go through pidfds, or to children that have not been waited for: never to a number that another process
 //! may carry by now. The two types to read first are [`CommandSpec`] and [`CommandRun`].
 
-mod bytes;
+pub(crate) mod bytes;
 mod capture;
 mod children;
 mod command;

@@ -1,0 +1,117 @@
+//! What a zone is: one value, complete and self-contained, that says nothing about how it is made.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::process::bytes;
+
+/// Which of the two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Zone {
+    /// Runs the work: its own volume to write, no home, the proxy as its only way out.
+    Agent,
+    /// Runs the check: a tree to read, nothing to connect to.
+    Exec,
+}
+
+impl Zone {
+    /// As receipts say it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Agent => "agent",
+            Self::Exec => "exec",
+        }
+    }
+}
+
+/// A directory or file of the host that the zone sees, and where.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bind {
+    #[serde(with = "bytes::one")]
+    pub source: PathBuf,
+    #[serde(with = "bytes::one")]
+    pub at: PathBuf,
+    pub writable: bool,
+}
+
+/// The tree that the command works in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Work {
+    /// The governor's own copy; never the user's tree.
+    #[serde(with = "bytes::one")]
+    pub source: PathBuf,
+    /// Where the zone sees it: the path of the user's tree, so that what was built there still fits.
+    #[serde(with = "bytes::one")]
+    pub at: PathBuf,
+    pub writable: bool,
+    /// Directories below `at` that are empty, writable and gone afterwards. Each is there in `source`, as a directory
+    /// that the governor made and reached over no link.
+    #[serde(with = "bytes::list")]
+    pub outputs: Vec<PathBuf>,
+}
+
+/// One entry of the list of what may be connected to (SPEC 14.4.2).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Egress {
+    /// `host:port`, `*.host:port`, with `local:` in front where private addresses are meant.
+    pub allow: Vec<String>,
+    pub connections_max: u32,
+    pub concurrent_max: u32,
+    pub bytes_max: u64,
+    pub idle_ms: u64,
+    pub total_ms: u64,
+}
+
+/// What of a network the zone has beside its own loopback.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Network {
+    Nothing,
+    /// A listener on its loopback that the launcher serves.
+    Proxy(Egress),
+}
+
+/// What the zone may use. Limits of the kernel's own kind, lowered only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Address space of one process; and, summed over the zone, what it may hold in memory.
+    pub memory_bytes: u64,
+    pub processes: u32,
+    pub open_files: u32,
+    /// One file.
+    pub file_bytes: u64,
+    /// All of `/tmp`, home and `/dev/shm` each.
+    pub scratch_bytes: u64,
+}
+
+/// One zone, for one command.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ZonePlan {
+    pub zone: Zone,
+    /// The program that makes namespaces.
+    #[serde(with = "bytes::one")]
+    pub bwrap: PathBuf,
+    /// Beside the system's own directories: toolchains to read, exchange directories to write. None lies below the
+    /// work tree.
+    pub binds: Vec<Bind>,
+    pub work: Work,
+    pub network: Network,
+    pub limits: Limits,
+    /// User and group to run as where the governor is uid 0; `None` where it is not.
+    pub drop_to: Option<(u32, u32)>,
+    pub umask: u32,
+    /// All that the command finds in its environment. It reaches the zone over the control socket only.
+    #[serde(with = "bytes::pairs")]
+    pub env: Vec<(OsString, OsString)>,
+    /// Program and arguments; the program is searched in the `PATH` of `env`, inside.
+    #[serde(with = "bytes::list")]
+    pub argv: Vec<OsString>,
+    #[serde(with = "bytes::one")]
+    pub cwd: PathBuf,
+    /// Where the launcher leaves its [`super::ZoneReport`], as JSON, made anew: a place no zone sees.
+    #[serde(with = "bytes::one")]
+    pub report: PathBuf,
+}

@@ -1,0 +1,86 @@
+//! What a zone was in fact: the word that the launcher leaves.
+
+use serde::{Deserialize, Serialize};
+
+/// What the limits of a zone rest on (SPEC 14.6.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Tier {
+    Cgroup,
+    Rlimit,
+}
+
+/// What the init saw of itself before it let the command start.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ZoneFacts {
+    pub backend: String,
+    pub backend_version: String,
+    pub uid: u32,
+    /// Namespaces that are not the launcher's: `cgroup ipc mnt net pid user uts`.
+    pub namespaces: Vec<String>,
+    /// Effective capabilities, as the kernel prints them.
+    pub capabilities: String,
+    pub no_new_privileges: bool,
+    /// Network interfaces.
+    pub interfaces: Vec<String>,
+    /// Landlock's version that is enforced; 0 for none.
+    pub landlock_abi: u32,
+    pub seccomp: bool,
+    pub tier: Tier,
+}
+
+/// Why a zone did not start (SPEC 4.2, causes of `isolation_unsatisfiable` and `credential_scope_invalid`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RefusalCause {
+    BackendMissing,
+    BackendUnsafe,
+    Privileged,
+    ProbeFailed,
+    AllowlistMissing,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
+    pub cause: RefusalCause,
+    /// What happened and what to do, for people.
+    pub message: String,
+}
+
+/// How the command ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ended {
+    Exited(i32),
+    Signaled(i32),
+    /// It was not found inside, or could not be executed: the error number and a sentence.
+    NotStarted { errno: i32, message: String },
+    /// The zone went away under it.
+    Lost,
+}
+
+/// Connections of a zone to one place with one answer, together.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Connection {
+    pub host: String,
+    pub port: u16,
+    pub allowed: bool,
+    /// Why not: `not_listed`, `private`, `sni`, `not_tls`, `malformed`, `cap`, `unreachable`; empty where allowed.
+    pub reason: String,
+    pub connections: u32,
+    pub bytes_in: u64,
+    pub bytes_out: u64,
+}
+
+/// Everything the launcher has to say.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ZoneReport {
+    pub facts: Option<ZoneFacts>,
+    pub refused: Option<Refusal>,
+    pub ended: Option<Ended>,
+    pub egress: Vec<Connection>,
+    /// A cap of the proxy or the watch ended the zone: `connections`, `bytes`, `time`, `memory`, `volume`.
+    pub cap: Option<String>,
+    /// Processes that were still there inside when the command had ended, and went with the zone.
+    pub left_inside: u32,
+}
