@@ -121,8 +121,15 @@ impl Fate {
         shown: bool,
     ) -> Self {
         match (stop, outcome, code) {
-            (StopCause::Cancelled | StopCause::RunDeadline, ..) => Self::Unjudged("cut short"),
-            (StopCause::Deadline | StopCause::Idle | StopCause::FirstOutput | StopCause::OutputCap, ..) => Self::Killed,
+            (StopCause::Cancelled | StopCause::RunDeadline | StopCause::EgressCap, ..) => Self::Unjudged("cut short"),
+            (
+                StopCause::Deadline
+                | StopCause::Idle
+                | StopCause::FirstOutput
+                | StopCause::OutputCap
+                | StopCause::MemoryCap,
+                ..,
+            ) => Self::Killed,
             (StopCause::None, RunOutcome::Exited, code) if code == success_exit && !fails => Self::Survived,
             (StopCause::None, RunOutcome::Exited, 126 | 127) => Self::Unjudged("check_not_found"),
             (StopCause::None, RunOutcome::Exited, 129..=192) => Self::Unjudged("check_killed"),

@@ -191,6 +191,7 @@ mod tests {
             origins: [].into(),
             programs: [].into(),
             probe: None,
+            zones: [].into(),
         };
         *crate::State::open(opened).facts
     }

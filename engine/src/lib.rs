@@ -31,6 +31,7 @@
 //!     origins: vec![],
 //!     programs: vec![],
 //!     probe: None,
+//!     zones: [].into(),
 //! });
 //! // Before anything else the world is asked for t0.
 //! assert!(matches!(state.next(), Next::Perform(engine::Effect::ObserveTree { iteration: 0, .. })));

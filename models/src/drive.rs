@@ -107,6 +107,7 @@ pub fn opening(policy: Policy) -> RunOpened {
         origins: Vec::new(),
         programs: Vec::new(),
         probe: None,
+        zones: Vec::new(),
     }
 }
 

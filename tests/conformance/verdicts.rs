@@ -131,6 +131,7 @@ fn facts(case: Case<'_>) -> Facts {
         origins: Vec::new(),
         programs: Vec::new(),
         probe: None,
+        zones: Vec::new(),
     };
     let mut facts = State::open(opened).facts;
     let seen = Best {

@@ -83,6 +83,7 @@ fn ran_by(clock: Clock) -> (State, Vec<Event>) {
         policy_digest: Digest::ZERO,
         programs: Vec::new(),
         probe: None,
+        zones: Vec::new(),
         policy,
         origins: Vec::new(),
     });

@@ -20,6 +20,7 @@ use engine::State;
 use engine::event::Event;
 use engine::event::id::{Bytes, Digest, Stamp};
 use engine::event::run::{Amended, Probe, RunOpened};
+use engine::event::zone::ZoneSeen;
 use journal::{Journal, Keys, OpenOptions, Writer};
 
 use crate::clock::Clock;
@@ -31,7 +32,9 @@ use crate::process::{Supervisor, SupervisorOptions, remove_unmasked};
 use crate::record::latest;
 use crate::replay::Surroundings;
 use crate::tree::{Options, Tree, TreeId};
+use crate::world::zones::Zones;
 use crate::world::{RealWorld, StopRequests, hermetic, resolve_programs, too_short};
+use crate::zone::{Terms, preflight};
 use crate::{clock, lock};
 
 pub use error::RunError;
@@ -113,7 +116,9 @@ pub fn start(start: Start, watch: &mut dyn Watch) -> Result<Finished, RunError> 
     end_leftovers(&state_dir)?;
     // The lock names its holder by this id, so the run gets no other one.
     let run = state_dir.create_run(id)?;
-    let opened = opened(&start, &run, at)?;
+    let policy = &start.contract.policy;
+    let zones = preflight::see(policy, &start.workdir, &start.env, &start.exe, &stop.wishes);
+    let opened = opened(&start, &run, at, zones)?;
     let mut writer = Journal::create(&run.journal(), run.id().as_str())?;
     writer.attach_receipt(journal::ReceiptWriter::create(&run.receipt())?);
     let life = Life {
@@ -269,7 +274,7 @@ fn variable(env: &[(OsString, OsString)], name: &str) -> Option<OsString> {
         .map(|(_, value)| value.clone())
 }
 
-fn opened(start: &Start, run: &RunDir, at: Stamp) -> Result<RunOpened, RunError> {
+fn opened(start: &Start, run: &RunDir, at: Stamp, zones: Vec<ZoneSeen>) -> Result<RunOpened, RunError> {
     let mut policy = start.contract.policy.clone();
     let mut origins = start.contract.origins.clone();
     named::protect(&start.workdir, &mut policy, &mut origins);
@@ -290,6 +295,7 @@ fn opened(start: &Start, run: &RunDir, at: Stamp) -> Result<RunOpened, RunError>
         policy,
         origins,
         probe: start.probe.clone(),
+        zones,
     })
 }
 
@@ -357,6 +363,10 @@ impl Life {
             around: Vec::new(),
         })
         .with_fixed_checks(&state);
+        if state.facts.policy().isolation.zones {
+            let terms = Terms::of(state.facts.policy(), &workdir, &self.env);
+            world.zones = Some(Zones::new(terms, self.exe.clone(), false));
+        }
         let outcome = drive(state, &mut world, &mut ledger);
         world.shutdown();
         let state = outcome.map_err(|broken| match broken {

@@ -150,6 +150,7 @@ fn opened() -> State {
         origins: Vec::new(),
         programs: Vec::new(),
         probe: None,
+        zones: Vec::new(),
     })
 }
 

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 
 use super::id::{Bytes, Digest};
 use super::shape::{label, wire};
+use super::zone::ZoneSeen;
 
 label! {
     /// How a command ended.
@@ -20,6 +21,10 @@ label! {
         StartFailed = "start_failed",
         /// The supervisor of the run died while the command ran.
         SupervisorLost = "supervisor_lost",
+        /// The zone that it was to run in is not to be had; it did not start.
+        ZoneRefused = "zone_refused",
+        /// The zone went away under it.
+        ZoneLost = "zone_lost",
     }
 }
 label! {
@@ -33,6 +38,10 @@ label! {
         Idle = "idle",
         FirstOutput = "first_output",
         OutputCap = "output_cap",
+        /// Its zone held more memory than it may.
+        MemoryCap = "memory_cap",
+        /// Its zone connected more, or moved more bytes, than it may.
+        EgressCap = "egress_cap",
         /// A signal to the governor.
         Cancelled = "cancelled",
     }
@@ -77,6 +86,8 @@ wire! {
         pub stdout: Captured,
         pub stderr: Captured,
         pub survivors: Vec<Survivor>,
+        /// The zone that it ran in; absent where it ran with the user's rights.
+        pub zone: Option<ZoneSeen>,
     }
 }
 

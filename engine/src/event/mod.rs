@@ -16,6 +16,7 @@ pub mod people;
 pub mod policy;
 pub mod run;
 pub mod shape;
+pub mod zone;
 
 use alloc::string::String;
 use alloc::sync::Arc;

@@ -7,8 +7,10 @@ use super::id::{Bytes, Digest};
 use super::shape::{label, wire};
 
 mod guards;
+mod isolation;
 
 pub use guards::{Adequacy, BLOCKED_DEFAULT, GuardBudget, GuardPolicy, OnViolation, OverBudget, Surface};
+pub use isolation::IsolationPolicy;
 
 label! {
     /// The control topology (SPEC 10).
@@ -218,6 +220,7 @@ wire! {
         pub failures: Failures,
         pub thresholds: Thresholds,
         pub guards: GuardPolicy,
+        pub isolation: IsolationPolicy,
         pub capture: Capture,
         pub pins: Pins,
         pub money: MoneyPolicy,
@@ -350,6 +353,7 @@ impl Default for Policy {
             failures: Failures::default(),
             thresholds: Thresholds::default(),
             guards: GuardPolicy::default(),
+            isolation: IsolationPolicy::default(),
             capture: Capture::default(),
             pins: Pins::default(),
             money: MoneyPolicy::default(),

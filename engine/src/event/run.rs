@@ -7,6 +7,7 @@ use super::halt::HaltReason;
 use super::id::{Bytes, Digest, PhaseName, Stamp};
 use super::policy::{Origin, Policy};
 use super::shape::{label, wire};
+use super::zone::ZoneSeen;
 
 wire! {
     /// The first event: the whole contract, so that a journal explains itself.
@@ -27,6 +28,8 @@ wire! {
         pub programs: Vec<Program>,
         /// What a probe of the same check showed before.
         pub probe: Option<Probe>,
+        /// Both zones, started once with nothing in them, where the contract asks for zones.
+        pub zones: Vec<ZoneSeen>,
     }
 }
 wire! {

@@ -16,6 +16,7 @@ fn opened() -> Event {
         origins: vec![],
         programs: vec![],
         probe: None,
+        zones: [].into(),
     }
     .into()
 }

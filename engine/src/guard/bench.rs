@@ -78,6 +78,7 @@ pub(crate) fn run(code: i32) -> CommandRun {
         stdout: Captured::default(),
         stderr: Captured::default(),
         survivors: vec![],
+        zone: None,
     }
 }
 

@@ -167,6 +167,7 @@ mod tests {
             origins: [].into(),
             programs: [].into(),
             probe: None,
+            zones: [].into(),
         };
         let mut facts = crate::State::open(opened).facts;
         facts.people.unread = 2;

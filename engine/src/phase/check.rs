@@ -9,6 +9,7 @@ use alloc::sync::Arc;
 use super::build_context::out_of_time;
 use super::execute::excerpt;
 use super::guards::Guards;
+use super::zones::unsatisfiable;
 use super::{CheckVerdict, Illegal, Phase, Room, Turn, Walked, halt};
 use crate::effect::{Effect, Next};
 use crate::event::Event;
@@ -17,6 +18,7 @@ use crate::event::id::{Digest, PhaseName};
 use crate::event::iteration::{CheckEnded, CheckPurpose, TreeObserved, TreePurpose};
 use crate::event::measurement::{CommandRun, RunOutcome, StopCause};
 use crate::event::policy::OnCheckTimeout;
+use crate::event::zone::ZoneSeen;
 use crate::facts::Facts;
 
 /// Proof that the check of this iteration passed on this tree. Only this room makes one.
@@ -52,6 +54,8 @@ pub(crate) enum Failure {
         detail: alloc::string::String,
     },
     RunDeadline,
+    /// The zone that it was to run in is not to be had.
+    ZoneRefused(ZoneSeen),
     /// A signal cut it short: ask again.
     Again,
 }
@@ -70,7 +74,15 @@ pub(crate) fn failure(run: &CommandRun, facts: &Facts) -> Option<Failure> {
             return oracle("check_first_output_exceeded", "the check never printed anything".into());
         }
         StopCause::OutputCap => return oracle("check_output_cap_exceeded", "the check printed without end".into()),
+        StopCause::MemoryCap => {
+            return oracle("check_memory_exceeded", "the check held more memory than it may".into());
+        }
+        // Nothing of a check connects to anything.
+        StopCause::EgressCap => return oracle("zone_lost", "the zone of the check was ended".into()),
         StopCause::None => {}
+    }
+    if let (RunOutcome::ZoneRefused, Some(zone)) = (run.outcome, &run.zone) {
+        return Some(Failure::ZoneRefused(zone.clone()));
     }
     match (run.outcome, run.code) {
         (RunOutcome::Exited, code) if code == facts.policy().oracle.success_exit => None,
@@ -94,6 +106,9 @@ pub(crate) fn failure(run: &CommandRun, facts: &Facts) -> Option<Failure> {
             "supervisor_lost",
             "the supervisor of the run was killed while the check ran".into(),
         ),
+        (RunOutcome::ZoneRefused | RunOutcome::ZoneLost, _) => {
+            oracle("zone_lost", "the zone of the check went away while it ran".into())
+        }
         (RunOutcome::Exited, _) => None,
     }
 }
@@ -103,6 +118,7 @@ pub(crate) fn halt_for(failure: &Failure, facts: &Facts) -> Option<Next> {
     match failure {
         Failure::Oracle { cause, detail } => Some(halt(facts, HaltReason::ExecutionFailure, cause, detail)),
         Failure::RunDeadline => Some(out_of_time(facts)),
+        Failure::ZoneRefused(seen) => Some(unsatisfiable(facts, seen)),
         Failure::Again => None,
     }
 }

@@ -13,6 +13,7 @@ use alloc::vec::Vec;
 
 use super::build_context::{out_of_time, spent};
 use super::check::Check;
+use super::zones::unsatisfiable;
 use super::{Illegal, Phase, Room, Turn, Walked, halt};
 use crate::effect::{Effect, Next};
 use crate::event::Event;
@@ -21,6 +22,7 @@ use crate::event::id::{Bytes, PhaseName};
 use crate::event::iteration::{CheckPurpose, ExecuteEnded, RetryScheduled, TreePurpose};
 use crate::event::measurement::{CommandRun, RunOutcome, StopCause, Survivor, TreeSeen};
 use crate::event::policy::{OnExecFailure, OnExecTimeout};
+use crate::event::zone::ZoneSeen;
 use crate::facts::Facts;
 use crate::words::counted;
 
@@ -51,6 +53,8 @@ enum Ending {
     Failed { cause: &'static str, detail: String },
     AskedForHuman(Bytes),
     OutOfTime,
+    ZoneRefused(ZoneSeen),
+    EgressCap,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -106,6 +110,8 @@ impl Execute {
             Attempt::Done => {}
             Attempt::CannotStart { cause, detail } => self.ending = Some(Ending::Failed { cause, detail }),
             Attempt::RunDeadline => self.ending = Some(Ending::OutOfTime),
+            Attempt::EgressCap => self.ending = Some(Ending::EgressCap),
+            Attempt::ZoneRefused(seen) => self.ending = Some(Ending::ZoneRefused(seen)),
             Attempt::TimedOut { cause } if failures.on_exec_timeout == OnExecTimeout::Halt => {
                 self.ending = Some(Ending::Failed {
                     cause,
@@ -167,6 +173,8 @@ enum Attempt {
     Done,
     CannotStart { cause: &'static str, detail: String },
     RunDeadline,
+    EgressCap,
+    ZoneRefused(ZoneSeen),
     TimedOut { cause: &'static str },
     Cancelled,
     Failed { detail: String },
@@ -191,8 +199,17 @@ fn classify(run: &CommandRun) -> Attempt {
                 cause: "output_cap_exceeded",
             };
         }
+        StopCause::MemoryCap => {
+            return Attempt::TimedOut {
+                cause: "memory_exceeded",
+            };
+        }
+        StopCause::EgressCap => return Attempt::EgressCap,
         StopCause::Cancelled => return Attempt::Cancelled,
         StopCause::None => {}
+    }
+    if let (RunOutcome::ZoneRefused, Some(zone)) = (run.outcome, &run.zone) {
+        return Attempt::ZoneRefused(zone.clone());
     }
     let detail = excerpt(run);
     match (run.outcome, run.code) {
@@ -212,6 +229,10 @@ fn classify(run: &CommandRun) -> Attempt {
         (RunOutcome::SupervisorLost, _) => Attempt::CannotStart {
             cause: "supervisor_lost",
             detail: "the supervisor of the run was killed while the work command ran".into(),
+        },
+        (RunOutcome::ZoneRefused | RunOutcome::ZoneLost, _) => Attempt::CannotStart {
+            cause: "zone_lost",
+            detail: "the zone of the work command went away while it ran".into(),
         },
         (RunOutcome::Exited, code) => Attempt::Failed {
             detail: format!("the work command exited with status {code}{detail}"),
@@ -279,6 +300,12 @@ impl Room for Execute {
                     let quoted: String = ask.text().chars().take(ASK_QUOTED).collect();
                     let detail = format!("it wrote (untrusted): \"{}\"", quoted.trim().replace('\n', " "));
                     halt(facts, HaltReason::HumanRequired, "asked", &detail)
+                }
+                Some(Ending::ZoneRefused(seen)) => unsatisfiable(facts, seen),
+                Some(Ending::EgressCap) => {
+                    let most = facts.policy().isolation.egress_max_bytes;
+                    let detail = format!("the work connected more than it may, or moved more than {most} bytes");
+                    halt(facts, HaltReason::BudgetExceeded, "egress_cap", &detail)
                 }
                 Some(Ending::OutOfTime) | None => out_of_time(facts),
             },

@@ -22,6 +22,7 @@ pub mod ratchet;
 mod resample;
 pub(crate) mod revisit;
 mod turn;
+mod zones;
 
 use alloc::string::String;
 use alloc::sync::Arc;

@@ -3,7 +3,7 @@
 use alloc::string::ToString;
 
 use super::check::Check;
-use super::{Illegal, Phase, Room, Turn, build_context, halt};
+use super::{Illegal, Phase, Room, Turn, build_context, halt, zones};
 use crate::effect::{Effect, Next};
 use crate::event::Event;
 use crate::event::halt::HaltReason;
@@ -34,11 +34,11 @@ impl Room for Open {
                 let detail = alloc::format!("the program {path} of the {role} command cannot be found or executed");
                 halt(facts, HaltReason::ExecutionFailure, cause, &detail)
             }
-            None => Next::Perform(Effect::ObserveTree {
+            None => zones::missing(facts).unwrap_or(Next::Perform(Effect::ObserveTree {
                 iteration: 0,
                 purpose: TreePurpose::Baseline,
                 base: None,
-            }),
+            })),
         }
     }
 

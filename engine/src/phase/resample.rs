@@ -151,7 +151,9 @@ impl Resample {
                 let unseen = self.purpose != CheckPurpose::Confirmation || matches!(outcome, Some(Failure::Again));
                 let objection = unseen.then(|| guard::beside(facts.policy(), ended)).flatten();
                 self.stage = match (outcome, objection) {
-                    (Some(Failure::Oracle { .. } | Failure::RunDeadline), _) => Stage::Failed(Arc::clone(ended)),
+                    (Some(Failure::Oracle { .. } | Failure::RunDeadline | Failure::ZoneRefused(_)), _) => {
+                        Stage::Failed(Arc::clone(ended))
+                    }
                     (_, Some(finding)) => Stage::Objection(finding),
                     (Some(Failure::Again), None) => {
                         self.attempt += 1;

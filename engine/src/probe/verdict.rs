@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 
 use crate::effect::Reading;
 use crate::event::measurement::{CommandRun, MemberStatus};
+use crate::event::zone::ZoneRefusal;
 use crate::facts::Facts;
 use crate::members::CHECK;
 use crate::phase::check::{self, Failure};
@@ -38,6 +39,10 @@ impl Verdict {
             None if run.exited() == Some(facts.policy().oracle.success_exit) => Class::Green,
             None => Class::Red,
             Some(Failure::Oracle { cause, detail }) => Class::Broken { cause, detail },
+            Some(Failure::ZoneRefused(seen)) => Class::Broken {
+                cause: seen.refused.map_or("zone_lost", ZoneRefusal::label),
+                detail: seen.said,
+            },
             Some(Failure::Again | Failure::RunDeadline) => return None,
         };
         let ids = |wanted: &dyn Fn(&MemberStatus) -> bool| -> Vec<String> {

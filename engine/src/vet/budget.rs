@@ -105,6 +105,7 @@ mod tests {
             origins: [].into(),
             programs: [].into(),
             probe: None,
+            zones: [].into(),
         };
         let mut facts = State::open(opened).facts;
         facts.members = Bench::honest().members;

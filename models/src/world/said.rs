@@ -32,5 +32,6 @@ pub(super) fn command(outcome: RunOutcome, code: i32, stop: StopCause) -> Comman
         stdout: Captured::default(),
         stderr: Captured::default(),
         survivors: Vec::new(),
+        zone: None,
     }
 }

@@ -186,6 +186,7 @@ impl<'a> Place<'a> {
             origins: Vec::new(),
             programs: Vec::new(),
             probe: None,
+            zones: Vec::new(),
         });
         scratch.renew_variation()?;
         scratch.write_support(|dir| other.support(dir))?;

@@ -240,5 +240,6 @@ fn state(workdir: &Path, policy: &Policy) -> State {
         origins: Vec::new(),
         programs: Vec::new(),
         probe: None,
+        zones: Vec::new(),
     })
 }

@@ -1,6 +1,7 @@
 //! The check of a contract, once, outside of any run: the same supervisor, environment and reading as in one.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
@@ -14,7 +15,9 @@ use crate::paths::{RunId, StateDir};
 use crate::process::{Supervisor, SupervisorOptions};
 use crate::session::{RunError, signals};
 use crate::tree::{Options, Tree};
+use crate::world::zones::Zones;
 use crate::world::{RealWorld, StopRequests, hermetic};
+use crate::zone::Terms;
 
 /// What the check is run with.
 #[derive(Clone, Debug)]
@@ -71,6 +74,7 @@ pub(crate) fn check_until(
     let supervisor = Supervisor::start(&with.exe, options)?;
     let mut world = RealWorld::new(state, Clock::system(), run, &with.env, supervisor, stop.clone(), tree);
     world.around.clone_from(&with.around);
+    world.zones = zones_of(state, with);
     let effect = Effect::Check {
         iteration: state.facts.iteration,
         attempt: 1,
@@ -90,4 +94,12 @@ pub(crate) fn check_until(
             why: format!("a check was asked for and the world answered {other:?}"),
         }),
     }
+}
+
+/// Where the contract asks for zones, its check runs in one here too.
+fn zones_of(state: &State, with: &Surroundings) -> Option<Zones> {
+    let (policy, opened) = (state.facts.policy(), &state.facts.opened);
+    let at = Path::new(OsStr::from_bytes(&opened.workdir.0));
+    let terms = policy.isolation.zones.then(|| Terms::of(policy, at, &with.env))?;
+    Some(Zones::new(terms, with.exe.clone(), true))
 }

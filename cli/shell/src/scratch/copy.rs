@@ -38,7 +38,32 @@ pub struct Copied {
 /// # Errors
 /// The first thing that cannot be read or written, or that it does not go on.
 pub fn copy_tree(from: &Path, to: &Path, with_git: bool, goes_on: impl Fn() -> bool) -> Result<Copied, ScratchError> {
-    let job = Job { from, to, with_git };
+    copy(
+        &Job {
+            from,
+            to,
+            seen_at: to,
+            with_git,
+        },
+        goes_on,
+    )
+}
+
+/// The same without the repository, for a copy that whoever works in it will see where the original is: its links stay.
+///
+/// # Errors
+/// The first thing that cannot be read or written.
+pub(crate) fn copy_to_be_seen_in_place(from: &Path, to: &Path) -> Result<Copied, ScratchError> {
+    let job = Job {
+        from,
+        to,
+        seen_at: from,
+        with_git: false,
+    };
+    copy(&job, || true)
+}
+
+fn copy(job: &Job<'_>, goes_on: impl Fn() -> bool) -> Result<Copied, ScratchError> {
     let mut copied = Copied::default();
     // Directories whose modes and times are set once nothing more is written to them.
     let mut made: Vec<(PathBuf, Metadata)> = Vec::new();
@@ -70,6 +95,8 @@ pub fn copy_tree(from: &Path, to: &Path, with_git: bool, goes_on: impl Fn() -> b
 struct Job<'a> {
     from: &'a Path,
     to: &'a Path,
+    /// Where the links of the copy lead to that lead into the original.
+    seen_at: &'a Path,
     with_git: bool,
 }
 
@@ -91,7 +118,7 @@ impl Job<'_> {
             return Ok(!is_cache(&name, &source));
         }
         if kind.is_symlink() {
-            symlink(retargeted(fs::read_link(&source)?, self.from, self.to), &target)?;
+            symlink(retargeted(fs::read_link(&source)?, self.from, self.seen_at), &target)?;
         } else if kind.is_file() {
             copied.bytes += copy_file(&source, &target)?;
         } else {

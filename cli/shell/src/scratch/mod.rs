@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 pub use copy::{Copied, copy_tree};
-pub(crate) use copy::{copy_file, is_cache, retargeted};
+pub(crate) use copy::{copy_file, copy_to_be_seen_in_place, is_cache, retargeted};
 pub use error::ScratchError;
 pub use traces::Traces;
 

@@ -11,7 +11,7 @@ use super::manifest::Manifest;
 use super::path::{ancestors, is_under};
 
 /// Paths that are always looked at, and paths that are never deleted.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Pins {
     /// What git tracked when the tree was opened, sorted.
     tracked: Vec<Vec<u8>>,

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use super::beneath::Beneath;
 use super::error::TreeError;
 use super::manifest::{ChangeKind, Entry, Kind, Manifest, TreeId, diff};
-use super::path::{ancestors, is_inside, is_under, split};
+use super::path::{ancestors, split};
 use super::read::buffer;
 use super::stat::Now;
 use super::state::{entry, look_beneath};
@@ -82,7 +82,7 @@ impl Tree {
     /// others, ignored or not. What stands there now is saved first.
     pub fn restore_files(&mut self, put: &[Entry], remove: &[Vec<u8>]) -> Result<Restored, TreeError> {
         for path in put.iter().map(|e| &e.path).chain(remove) {
-            if !is_inside(path) || self.state_path.as_ref().is_some_and(|state| is_under(path, state)) {
+            if !self.may_hold(path) {
                 return Err(TreeError::OutOfBounds { path: path.clone() });
             }
         }

@@ -1,17 +1,56 @@
 //! Fresh copies of stored trees, for whatever must not work in the user's own.
 
+use std::collections::HashMap;
 use std::os::fd::AsFd;
 use std::path::Path;
+use std::sync::Arc;
 
 use rustix::fs::{Mode, OFlags};
 
 use super::beneath::Beneath;
+use super::cache::Remembered;
 use super::error::TreeError;
+use super::git::GitReader;
+use super::git::listed::Listings;
 use super::manifest::{Manifest, TreeId};
-use super::path::{os, split};
-use super::{Tree, place};
+use super::path::{is_inside, is_under, os, split};
+use super::state::Known;
+use super::store::Store;
+use super::{Tree, open_workdir, place};
 
 impl Tree {
+    /// The same tree elsewhere: a directory that holds a copy of it, looked at by the same rules and kept in the same
+    /// store. What was ignored here is the user's there too.
+    pub(crate) fn twin(&self, workdir: &Path) -> Result<Self, TreeError> {
+        let (workdir, root) = open_workdir(workdir)?;
+        Ok(Self {
+            root: Arc::new(root),
+            state_dir: self.state_dir.clone(),
+            state_path: None,
+            options: self.options.clone(),
+            reader: self.repository().cloned().map(GitReader::new),
+            listings: Listings::default(),
+            rules: self.rules.clone(),
+            pins: self.pins.clone(),
+            sparse: self.sparse.clone(),
+            known: Known::nothing(),
+            remembered: Remembered::default(),
+            captured: HashMap::new(),
+            store: Store::open(&self.state_dir)?,
+            stored: None,
+            unstored: Vec::new(),
+            scanned: false,
+            stale: false,
+            pins_moved: false,
+            workdir,
+        })
+    }
+
+    /// A file may be put there: it lies beneath the workdir and not among the governor's own.
+    pub(crate) fn may_hold(&self, path: &[u8]) -> bool {
+        is_inside(path) && !self.state_path.as_ref().is_some_and(|state| is_under(path, state))
+    }
+
     /// Writes a stored tree into `dest`, which is created, or empty. The copy shares nothing that could be
     /// written through: content is copied, or reflinked where the file system can.
     pub fn materialise(&self, tree: TreeId, dest: &Path) -> Result<(), TreeError> {

@@ -102,6 +102,7 @@ impl RealWorld {
         let output = Output::Read(&facts.policy().capture);
         let (run, own) = self.command(Job {
             place: None,
+            within: None,
             argv: argv(command),
             env,
             input,

@@ -15,11 +15,13 @@ use engine::{Observation, Reading, State};
 use super::RealWorld;
 use super::command::{Job, Output, argv, limits};
 use super::detection::detection;
-use super::{output, secrets};
+use super::{output, secrets, zones};
 use crate::foreign;
 use crate::oracle::collect::{self, CollectError, Collector, Detection, InjectRequest, ReportPlan};
 use crate::oracle::{Artefact, Measured, Status, normalise};
 use crate::process::{CommandRun, Input};
+use crate::zone::volume::settle_exchange;
+use crate::zone::{Refusal, Zone};
 
 /// How the check of this run is read.
 #[derive(Debug)]
@@ -87,6 +89,15 @@ impl RealWorld {
         let facts = &state.facts;
         let policy = facts.policy();
         let reports = self.fresh_reports();
+        let within = match self
+            .zones
+            .is_some()
+            .then(|| self.enter_exec_zone(facts.tree, &reports, &self.support()))
+        {
+            Some(Err(refusal)) => return self.not_entered(refusal),
+            Some(Ok(within)) => Some(within),
+            None => None,
+        };
         let mut env = self.check_env.clone();
         env.extend(self.fresh_tmp());
         env.extend([
@@ -100,9 +111,11 @@ impl RealWorld {
             .oracle
             .report
             .as_ref()
-            .map(|path| ReportFile::new(self.workdir.join(std::ffi::OsStr::from_bytes(&path.0))));
+            .map(|path| ReportFile::new(self.check_root().join(std::ffi::OsStr::from_bytes(&path.0))));
+        let zoned = within.is_some();
         let job = Job {
             place: None,
+            within,
             argv: [self.around.clone(), argv(&policy.oracle.check)].concat(),
             env,
             input: Input::Closed,
@@ -112,6 +125,10 @@ impl RealWorld {
             label: format!("check-{iteration}-{attempt}"),
         };
         let (mut run, mut fact) = self.command(job);
+        if zoned {
+            // What cannot be settled cannot be read either, and its absence is told.
+            let _ = settle_exchange(&reports);
+        }
         let started = Instant::now();
         let mut reading = self.read(state, &run, &fact, plan, &reports, named.as_ref());
         if let Some(command) = &policy.oracle.failures_cmd {
@@ -139,6 +156,20 @@ impl RealWorld {
         }
     }
 
+    /// A check that could not be begun.
+    fn not_entered(&mut self, refusal: Refusal) -> Observation {
+        Observation::Checked {
+            at: self.clock.stamp(),
+            run: zones::not_entered(Zone::Exec, refusal),
+            reading: Reading::nothing(),
+            interference: self.interference(),
+        }
+    }
+
+    fn support(&self) -> PathBuf {
+        self.run.path().join("support")
+    }
+
     /// A temporary directory that no earlier run of the check has seen.
     fn fresh_tmp(&self) -> Option<(OsString, OsString)> {
         let place = self.check_place.as_ref()?;
@@ -149,7 +180,7 @@ impl RealWorld {
     /// An empty directory for the reports of one run: nothing in it can be older than the run.
     fn fresh_reports(&self) -> PathBuf {
         let reports = self.run.path().join("reports");
-        if self.oracle.collector.is_some() {
+        if self.oracle.collector.is_some() || self.zones.is_some() {
             let _ = fs::remove_dir_all(&reports);
             let _ = fs::create_dir_all(&reports);
         }
@@ -161,11 +192,15 @@ impl RealWorld {
         let Some(collector) = self.oracle.collector else {
             return ReportPlan::Output;
         };
-        let support = self.run.path().join("support");
+        let support = self.support();
+        let (seen_reports, seen_support) = match self.zones {
+            Some(_) => (zones::inside("reports"), zones::inside("support")),
+            None => (reports.to_path_buf(), support.clone()),
+        };
         let injection = (collector.inject)(&InjectRequest {
             detection: &self.oracle.detection,
-            reports_dir: &reports.display().to_string(),
-            support_dir: &support.display().to_string(),
+            reports_dir: &seen_reports.display().to_string(),
+            support_dir: &seen_support.display().to_string(),
             light: self.oracle.light,
         });
         if !injection.support_files.is_empty() {
@@ -212,7 +247,8 @@ impl RealWorld {
             },
             (None, ReportPlan::Output | ReportPlan::NamedByUser) => (ReportState::NotUsed, None),
         };
-        let workdir = self.workdir.to_string_lossy();
+        let workdir = self.check_sees();
+        let workdir = workdir.to_string_lossy();
         let artefact = Artefact {
             exit: fact.exited(),
             stdout: &stdout.bytes,

@@ -11,9 +11,11 @@ use engine::event::policy::{Bounds, Capture, Command};
 
 use super::RealWorld;
 use super::removal::once_removed;
+use super::zones;
 use crate::process::{
     CaptureSpec, Captured, CommandRun, CommandSpec, Deadlines, Input, Outcome, ProcessError, StopCause, Survivor,
 };
+use crate::zone::{Bind, Order, Refusal, Zone, account};
 
 /// Variables that would lead a command's git astray when loopexec itself was started from a hook.
 const MISLEADING: &[&str] = &[
@@ -87,6 +89,8 @@ pub(super) enum Output<'c> {
 pub(super) struct Job<'c> {
     /// Where it runs; in the workdir where there is none.
     pub place: Option<PathBuf>,
+    /// The zone that it runs in, whatever the place; with the user's rights where there is none.
+    pub within: Option<Within>,
     pub argv: Vec<OsString>,
     /// On top of what every command inherits.
     pub env: Vec<(OsString, OsString)>,
@@ -98,6 +102,16 @@ pub(super) struct Job<'c> {
     pub label: String,
 }
 
+/// The zone for one command.
+pub(super) struct Within {
+    pub zone: Zone,
+    /// The tree that it sees.
+    pub source: PathBuf,
+    pub binds: Vec<Bind>,
+    /// What of the environment an allow list chooses from.
+    pub inherited: Vec<(OsString, OsString)>,
+}
+
 impl RealWorld {
     /// Runs one command to its end.
     pub(super) fn command(&mut self, job: Job<'_>) -> (CommandRun, fact::CommandRun) {
@@ -105,11 +119,33 @@ impl RealWorld {
             Output::Kept(capture) => (capture, false),
             Output::Read(capture) => (capture, true),
         };
-        let spec = CommandSpec {
+        let zoned = job
+            .within
+            .as_ref()
+            .map(|within| (within.zone, zones::report_place(self.run.path())));
+        let started = Started {
             argv: job.argv,
             cwd: job.place.unwrap_or_else(|| self.workdir.clone()),
             env: job.env,
             input: job.input,
+            umask: job.umask,
+        };
+        let started = match (job.within, &zoned) {
+            (Some(within), Some((_, report))) => match self.in_zone(started, within, report) {
+                Ok(started) => started,
+                Err((zone, refusal)) => {
+                    let run = never_ran(Vec::new(), refusal.message.clone());
+                    return (run, zones::not_entered(zone, refusal));
+                }
+            },
+            _ => started,
+        };
+        let spec = CommandSpec {
+            argv: started.argv,
+            cwd: started.cwd,
+            env: started.env,
+            input: started.input,
+            umask: started.umask,
             capture: CaptureSpec {
                 inline_max_bytes: capture.inline_max_bytes,
                 head_bytes: capture.excerpt_bytes,
@@ -121,7 +157,6 @@ impl RealWorld {
                 unmasked,
             },
             deadlines: job.limits.deadlines,
-            umask: job.umask,
             label: job.label,
             redact: self.secrets.clone(),
         };
@@ -131,11 +166,42 @@ impl RealWorld {
         self.interference.extend(self.own.changed());
         match outcome {
             Ok(mut run) => {
-                let fact = record(&mut run, &self.run.blobs(), job.limits.run_deadline);
+                let mut fact = record(&mut run, &self.run.blobs(), job.limits.run_deadline);
+                if let Some((zone, report)) = zoned {
+                    zones::account(&report, zone, &mut fact);
+                }
                 (run, fact)
             }
             Err(error) => self.lost(&error),
         }
+    }
+
+    /// The same command, started by the launcher of its zone.
+    fn in_zone(&self, command: Started, within: Within, report: &Path) -> Result<Started, (Zone, Refusal)> {
+        let zone = within.zone;
+        let (terms, exe) = self.launching().map_err(|refusal| (zone, refusal))?;
+        let plan = terms.plan(Order {
+            zone,
+            source: within.source,
+            binds: within.binds,
+            argv: command.argv,
+            inherited: within.inherited,
+            env: command.env,
+            input: match command.input {
+                Input::File(path) => Some(path),
+                Input::Closed | Input::Bytes(_) => None,
+            },
+            umask: command.umask,
+            report: report.to_path_buf(),
+        });
+        let bytes = postcard::to_stdvec(&plan).map_err(|error| (zone, zones::unprepared(error.to_string())))?;
+        Ok(Started {
+            argv: account::launcher(exe),
+            cwd: "/".into(),
+            env: Vec::new(),
+            input: Input::Bytes(bytes),
+            umask: None,
+        })
     }
 
     /// What of the governor's own somebody else changed while the commands of one effect ran.
@@ -151,24 +217,40 @@ impl RealWorld {
         };
         // Without a supervisor every further command answers like this one: the engine then halts.
         let _ = self.supervisor.restart();
-        let mut run = CommandRun {
-            outcome: Outcome::StartFailed {
-                errno: 0,
-                message: error.to_string(),
-            },
-            stop: None,
-            stdout: Captured::nothing(),
-            stderr: Captured::nothing(),
-            started_unix_ms: 0,
-            duration_ms: 0,
-            cpu_ms: 0,
-            max_rss_kb: 0,
-            survivors,
-        };
+        let mut run = never_ran(survivors, error.to_string());
         let mut fact = record(&mut run, &self.run.blobs(), false);
         fact.outcome = RunOutcome::SupervisorLost;
         (run, fact)
     }
+}
+
+/// How a command is started.
+struct Started {
+    argv: Vec<OsString>,
+    cwd: PathBuf,
+    env: Vec<(OsString, OsString)>,
+    input: Input,
+    umask: Option<u32>,
+}
+
+fn never_ran(survivors: Vec<Survivor>, message: String) -> CommandRun {
+    CommandRun {
+        outcome: Outcome::StartFailed { errno: 0, message },
+        stop: None,
+        stdout: Captured::nothing(),
+        stderr: Captured::nothing(),
+        started_unix_ms: 0,
+        duration_ms: 0,
+        cpu_ms: 0,
+        max_rss_kb: 0,
+        survivors,
+    }
+}
+
+/// The fact of a command that nothing is known of.
+pub(super) fn nothing_ran() -> fact::CommandRun {
+    let mut run = never_ran(Vec::new(), String::new());
+    record(&mut run, Path::new(""), false)
 }
 
 /// What a process did, as a fact. A spilled stream is kept under the digest of what was kept.
@@ -199,6 +281,7 @@ fn record(run: &mut CommandRun, blobs: &Path, run_deadline: bool) -> fact::Comma
         stdout: stream(&mut run.stdout, blobs),
         stderr: stream(&mut run.stderr, blobs),
         survivors: run.survivors.iter().map(survivor).collect(),
+        zone: None,
     }
 }
 

@@ -35,15 +35,21 @@ impl RealWorld {
         let _ = fs::remove_file(&ask);
         let job = Job {
             place: None,
+            within: None,
             argv: argv(&policy.exec),
-            env: self.told(state, iteration),
+            env: Vec::new(),
             input: Input::Closed,
             output: Output::Kept(&policy.capture),
             limits: limits(&facts.bounds, facts.bounds.command_timeout_ms, time_left_ms),
             umask: None,
             label: format!("exec-{iteration}-{attempt}"),
         };
-        let (_, run) = self.command(job);
+        if self.zones.is_some() {
+            return self.execute_in_zone(state, job, iteration);
+        }
+        let mut env = self.work_env.clone();
+        env.extend(self.told(state, iteration, &self.run.context(), &ask));
+        let (_, run) = self.command(Job { env, ..job });
         Observation::Executed {
             at: self.clock.stamp(),
             run,
@@ -62,20 +68,18 @@ impl RealWorld {
         self.run.context().join("ask")
     }
 
-    /// The variables that tell the agent where it stands.
-    fn told(&self, state: &State, iteration: u32) -> Vec<(OsString, OsString)> {
+    /// The variables that tell the agent where it stands, and where it finds its context and may ask.
+    pub(super) fn told(&self, state: &State, iteration: u32, context: &Path, ask: &Path) -> Vec<(OsString, OsString)> {
         let facts = &state.facts;
-        let context = self.run.context();
         let left = facts.bounds.max_iterations.saturating_sub(iteration);
-        let mut env = self.work_env.clone();
-        env.extend([
+        let mut env: Vec<(OsString, OsString)> = Vec::from([
             ("LOOPEXEC_RUN_ID".into(), OsString::from(self.run.id().as_str())),
             ("LOOPEXEC_ITERATION".into(), iteration.to_string().into()),
             ("LOOPEXEC_ITERATIONS_LEFT".into(), left.to_string().into()),
             ("LOOPEXEC_CONTEXT".into(), context.join("context.md").into()),
             ("LOOPEXEC_FEEDBACK".into(), context.join("feedback.txt").into()),
             ("LOOPEXEC_REQUEST".into(), context.join("request.json").into()),
-            ("LOOPEXEC_ASK".into(), self.ask_file().into()),
+            ("LOOPEXEC_ASK".into(), ask.into()),
         ]);
         if let Some(ms) = facts.time_left_ms() {
             env.push(("LOOPEXEC_BUDGET_LEFT_MS".into(), ms.to_string().into()));
@@ -87,7 +91,7 @@ impl RealWorld {
     }
 }
 
-fn read_ask(path: &Path) -> Option<Bytes> {
+pub(super) fn read_ask(path: &Path) -> Option<Bytes> {
     let text = foreign::read_start(path, ASK_MAX_BYTES).ok()?;
     (!text.is_empty()).then_some(Bytes(text))
 }

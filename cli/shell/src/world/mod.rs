@@ -21,6 +21,7 @@ mod toolchain;
 mod tree;
 mod venv;
 mod vet;
+pub(crate) mod zones;
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -47,6 +48,7 @@ use own::OwnFiles;
 pub use secrets::too_short;
 use surface::Surfaces;
 use toolchain::Toolchain;
+use zones::Zones;
 
 /// Signals that asked the run to stop, shared with the thread that waits for them.
 #[derive(Clone, Debug)]
@@ -86,6 +88,8 @@ pub struct RealWorld {
     pub(crate) interference: BTreeSet<String>,
     /// This life has walked the tree.
     pub(crate) walked: bool,
+    /// Where commands run apart from the machine; without them they run with the user's rights.
+    pub(crate) zones: Option<Zones>,
     /// What the check is run with in copies; without it no copy is made.
     pub(crate) surroundings: Option<Surroundings>,
 }
@@ -112,6 +116,7 @@ impl RealWorld {
             interference: BTreeSet::new(),
             walked: false,
             surroundings: None,
+            zones: None,
             secrets: secrets::forms(&policy.secrets, env),
             env: hermetic::offered(policy, env),
             work_env: hermetic::withheld(policy, env),

@@ -10,11 +10,20 @@
 //! One typed value says what a zone is ([`ZonePlan`]); pure functions turn it into arguments. The launcher reads the
 //! plan on its standard input, starts the zone, and leaves word of what was in force ([`ZoneReport`]).
 
-mod plan;
+pub(crate) mod account;
+pub(crate) mod plan;
+pub(crate) mod preflight;
 mod report;
+pub(crate) mod secret_places;
+mod terms;
+mod toolchain;
+pub(crate) mod volume;
 
 pub use plan::{Bind, Egress, Limits, Network, Work, Zone, ZonePlan};
 pub use report::{Connection, Ended, Refusal, RefusalCause, Tier, ZoneFacts, ZoneReport};
+pub(crate) use terms::Order;
+pub use terms::Terms;
+pub(crate) use volume::hand_over;
 
 /// The hidden first argument that turns the binary into the launcher of one zone.
 pub const LAUNCH: &str = "__zone";

@@ -7,6 +7,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::process::bytes;
 
+/// Where a zone finds its home: empty, in memory, its own.
+pub const HOME_AT: &str = "/home/loopexec";
+
+/// Where a zone finds a directory for temporary files, likewise.
+pub const TMP_AT: &str = "/tmp";
+
+/// Below this lies what a zone exchanges with the governor, and the init.
+pub const EXCHANGE_AT: &str = "/loopexec";
+
 /// Which of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -111,6 +120,9 @@ pub struct ZonePlan {
     pub argv: Vec<OsString>,
     #[serde(with = "bytes::one")]
     pub cwd: PathBuf,
+    /// What the command reads on standard input; nothing where there is none.
+    #[serde(with = "bytes::option")]
+    pub input: Option<PathBuf>,
     /// Where the launcher leaves its [`super::ZoneReport`], as JSON, made anew: a place no zone sees.
     #[serde(with = "bytes::one")]
     pub report: PathBuf,

@@ -1,5 +1,7 @@
 //! What a zone was in fact: the word that the launcher leaves.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 /// What the limits of a zone rest on (SPEC 14.6.1).
@@ -29,6 +31,36 @@ pub struct ZoneFacts {
     pub tier: Tier,
 }
 
+impl fmt::Display for ZoneFacts {
+    /// One line for receipts.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            backend,
+            backend_version,
+            uid,
+            ..
+        } = self;
+        write!(f, "{backend} {backend_version}, uid {uid}, ")?;
+        write!(
+            f,
+            "namespaces {}, capabilities {}, ",
+            self.namespaces.join(" "),
+            self.capabilities
+        )?;
+        write!(
+            f,
+            "network {}, Landlock {}",
+            self.interfaces.join(" "),
+            self.landlock_abi
+        )?;
+        f.write_str(if self.seccomp { ", seccomp" } else { ", no seccomp" })?;
+        f.write_str(match self.tier {
+            Tier::Cgroup => ", limits by cgroup",
+            Tier::Rlimit => ", limits by rlimit",
+        })
+    }
+}
+
 /// Why a zone did not start (SPEC 4.2, causes of `isolation_unsatisfiable` and `credential_scope_invalid`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -38,6 +70,7 @@ pub enum RefusalCause {
     Privileged,
     ProbeFailed,
     AllowlistMissing,
+    CredentialPathMounted,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,7 +87,10 @@ pub enum Ended {
     Exited(i32),
     Signaled(i32),
     /// It was not found inside, or could not be executed: the error number and a sentence.
-    NotStarted { errno: i32, message: String },
+    NotStarted {
+        errno: i32,
+        message: String,
+    },
     /// The zone went away under it.
     Lost,
 }

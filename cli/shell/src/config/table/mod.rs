@@ -9,6 +9,7 @@ mod row;
 mod bounds;
 mod failures;
 mod guards;
+mod isolation;
 mod looping;
 mod oracle;
 mod pins;
@@ -26,6 +27,7 @@ const GROUPS: &[&[Setting]] = &[
     failures::ROWS,
     thresholds::ROWS,
     guards::ROWS,
+    isolation::ROWS,
     bounds::CAPTURE_ROWS,
     pins::MODEL_ROWS,
     pins::SAMPLING_ROWS,

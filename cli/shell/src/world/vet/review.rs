@@ -100,6 +100,7 @@ impl RealWorld {
         let bounds = &state.facts.bounds;
         let (mut run, fact) = self.command(Job {
             place: Some(copy),
+            within: None,
             argv: argv(command),
             env: vec![("LOOPEXEC_RUN_ID".into(), self.run.id().as_str().into())],
             input: Input::Bytes(question),

@@ -1,0 +1,146 @@
+//! `[isolation]`: whether work and check run in zones of their own, and what those hold.
+
+use super::super::setting::{Kind, Off, Setting};
+use super::super::size;
+use super::super::value::Value;
+use super::row;
+
+const GROUP: &str = "Isolation";
+
+const LARGEST_BYTES: u64 = 1 << 50;
+
+pub(super) const ROWS: &[Setting] = &[
+    row!(
+        switch,
+        isolation.zones,
+        row::blank(
+            GROUP,
+            "isolation.zones",
+            "--isolate",
+            "LOOPEXEC_ISOLATE",
+            "Work and check run in zones of their own, by bwrap, or not at all",
+            "The work gets a copy of the tree, no home and no network; the check a read-only tree and no network. The \
+             work's changes come back to your tree when its turn is over.",
+        )
+    ),
+    row!(
+        list Places,
+        isolation.toolchains,
+        row::blank(
+            GROUP,
+            "isolation.toolchains",
+            "--toolchain",
+            "LOOPEXEC_TOOLCHAINS",
+            "Absolute path that both zones see, read-only",
+            "They see the system's directories, those of PATH, and the environment of the check's program without it.",
+        )
+    ),
+    row!(
+        list Names,
+        isolation.outputs,
+        row::blank(
+            GROUP,
+            "isolation.check_outputs",
+            "--check-output",
+            "LOOPEXEC_CHECK_OUTPUTS",
+            "Directory of the tree that an isolated check may write",
+            "Relative to the workdir. It holds what the tree has there, whatever an earlier check wrote.",
+        )
+    ),
+    row!(
+        list Names,
+        isolation.egress_allow,
+        row::blank(
+            GROUP,
+            "isolation.egress_allow",
+            "--egress-allow",
+            "LOOPEXEC_EGRESS_ALLOW",
+            "HOST:PORT that isolated work may connect to",
+            "Exactly that name and port, by HTTPS through a proxy. `*.HOST:PORT` means every name below HOST; `local:` in \
+             front of an entry means that its address may be one of this machine or network. Without any, none.",
+        )
+    ),
+    row!(
+        size(LARGEST_BYTES),
+        isolation.egress_max_bytes,
+        row::blank(
+            GROUP,
+            "isolation.egress_max",
+            "--egress-max",
+            "LOOPEXEC_EGRESS_MAX",
+            "What isolated work may send and receive in one turn",
+            "",
+        )
+    ),
+    row!(
+        list EnvNames,
+        isolation.agent_env,
+        row::blank(
+            GROUP,
+            "isolation.agent_env",
+            "--agent-env",
+            "LOOPEXEC_AGENT_ENVS",
+            "Environment variable that isolated work gets as you have it",
+            "Without it, such work finds the search path, language and terminal and no credentials.",
+        )
+    ),
+    Setting {
+        kind: Kind::Count {
+            min: 1,
+            max: 0xffff_fffe,
+        },
+        off: Off::WordOrZero,
+        set: |policy, value| {
+            policy.isolation.uid = match value {
+                Value::Off => None,
+                value => Some(value.count_u32()?),
+            };
+            Ok(())
+        },
+        show: |policy| row::or_off(policy.isolation.uid.as_ref(), u32::to_string),
+        ..row::blank(
+            GROUP,
+            "isolation.uid",
+            "--zone-uid",
+            "LOOPEXEC_ZONE_UID",
+            "User and group number that zones run as when loopexec runs as root",
+            "As root without it nothing is isolated, so nothing is run.",
+        )
+    },
+    row!(
+        size(LARGEST_BYTES),
+        isolation.memory_max_bytes,
+        row::blank(
+            GROUP,
+            "isolation.memory_max",
+            "--zone-memory",
+            "LOOPEXEC_ZONE_MEMORY",
+            "What the processes of one zone may hold in memory together",
+            "",
+        )
+    ),
+    row!(
+        count(1, 1_000_000),
+        isolation.processes_max,
+        row::blank(
+            GROUP,
+            "isolation.processes_max",
+            "--zone-processes",
+            "LOOPEXEC_ZONE_PROCESSES",
+            "Processes and threads that one zone may have at a time",
+            "",
+        )
+    ),
+    row!(
+        size(LARGEST_BYTES),
+        isolation.scratch_max_bytes,
+        row::blank(
+            GROUP,
+            "isolation.scratch_max",
+            "--zone-scratch",
+            "LOOPEXEC_ZONE_SCRATCH",
+            "What one zone may keep in each of its home and temporary directory",
+            "They are in memory, and gone when the zone is.",
+        )
+    ),
+];

@@ -1,0 +1,272 @@
+//! Commands in zones: the work on a volume of its own, the check on a tree that only the governor writes.
+//!
+//! ```text
+//!   work:   volume <- recorded tree; run; volume -> store -> the agent's changes -> the user's tree
+//!   check:  the governor's own copy <- recorded tree; run, the copy read-only; reports by a directory beside it
+//! ```
+//!
+//! A world that runs the check in a copy has no volumes: the copy is the tree of the zone.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use engine::event::id::Digest;
+use engine::event::measurement::{CommandRun as Fact, RunOutcome, StopCause};
+use engine::{Observation, State};
+
+use super::RealWorld;
+use super::command::{Job, Within};
+use super::execute::read_ask;
+use rustix::io::Errno;
+
+use crate::foreign;
+use crate::tree::TreeId;
+use crate::zone::account::{self, Ending};
+use crate::zone::plan::EXCHANGE_AT;
+use crate::zone::volume::{Volume, settle_exchange};
+use crate::zone::{Bind, Refusal, RefusalCause, Terms, Zone, hand_over};
+
+/// What the context of a turn consists of.
+const CONTEXT_FILES: &[&str] = &["context.md", "feedback.txt", "request.json"];
+/// A file of the context is never longer.
+const CONTEXT_MAX_BYTES: u64 = 64 << 20;
+
+/// What a world without zones says when it is asked for one.
+const NO_ZONES: &str = "this world has no zones";
+
+/// The zones of one world.
+#[derive(Debug)]
+pub(crate) struct Zones {
+    /// Or why there are none, which every command of theirs then says.
+    pub(crate) terms: Result<Terms, Refusal>,
+    /// The binary that is started once more as launcher and init.
+    pub(crate) exe: PathBuf,
+    /// This world is one copy: there is nothing to bring to it and nothing to bring back.
+    pub(crate) is_copy: bool,
+    agent: Option<Volume>,
+    exec: Option<Volume>,
+}
+
+impl Zones {
+    pub(crate) fn new(terms: Result<Terms, Refusal>, exe: PathBuf, is_copy: bool) -> Self {
+        Self {
+            terms,
+            exe,
+            is_copy,
+            agent: None,
+            exec: None,
+        }
+    }
+}
+
+/// The directory of the zone's own where it shares files with the governor.
+pub(super) fn inside(name: &str) -> PathBuf {
+    Path::new(EXCHANGE_AT).join(name)
+}
+
+impl RealWorld {
+    /// The work in the agent zone, and its changes in the user's tree.
+    pub(super) fn execute_in_zone(&mut self, state: &State, job: Job<'_>, iteration: u32) -> Observation {
+        let before = TreeId(state.facts.tree.0);
+        let (run, ask) = match self.enter_agent_zone(before) {
+            Err(refusal) => (not_entered(Zone::Agent, refusal), None),
+            Ok((place, context)) => {
+                let within = Within {
+                    zone: Zone::Agent,
+                    source: place,
+                    binds: vec![Bind {
+                        source: context.clone(),
+                        at: inside("context"),
+                        writable: true,
+                    }],
+                    inherited: [self.env.clone(), self.work_env.clone()].concat(),
+                };
+                let told = inside("context");
+                let job = Job {
+                    env: self.told(state, iteration, &told, &told.join("ask")),
+                    within: Some(within),
+                    ..job
+                };
+                let (_, mut run) = self.command(job);
+                if run.outcome != RunOutcome::ZoneRefused
+                    && let Err(why) = self.bring_back(before)
+                {
+                    lose(&mut run, Zone::Agent, why);
+                }
+                let settled = settle_exchange(&context);
+                (run, settled.ok().and_then(|()| read_ask(&context.join("ask"))))
+            }
+        };
+        Observation::Executed {
+            at: self.clock.stamp(),
+            run,
+            ask,
+            interference: self.interference(),
+        }
+    }
+
+    /// The tree of the turn in the volume, and its context beside it.
+    fn enter_agent_zone(&mut self, tree: TreeId) -> Result<(PathBuf, PathBuf), Refusal> {
+        let told = self.run.context();
+        let terms = self.terms()?.clone();
+        let volume = self.agent_volume(&terms).map_err(unprepared)?;
+        volume.bring(tree).map_err(unprepared)?;
+        let context = volume.fresh_exchange("context").map_err(unprepared)?;
+        let place = volume.place();
+        let failed = |error| unprepared(format!("{}: {error}", context.display()));
+        for name in CONTEXT_FILES {
+            let text = foreign::read(&told.join(name), CONTEXT_MAX_BYTES).unwrap_or_default();
+            fs::write(context.join(name), text).map_err(failed)?;
+        }
+        hand_over(&context, terms.owner()).map_err(failed)?;
+        Ok((place, context))
+    }
+
+    fn agent_volume(&mut self, terms: &Terms) -> Result<&mut Volume, String> {
+        let zones = self.zones.as_mut().ok_or(NO_ZONES)?;
+        match &mut zones.agent {
+            Some(volume) => Ok(volume),
+            none => Ok(none.insert(Volume::new(&self.tree, "agent", terms.owner())?)),
+        }
+    }
+
+    fn exec_volume(&mut self, terms: &Terms) -> Result<&mut Volume, String> {
+        let zones = self.zones.as_mut().ok_or(NO_ZONES)?;
+        match &mut zones.exec {
+            Some(volume) => Ok(volume),
+            none => Ok(none.insert(Volume::new(&self.tree, "exec", terms.owner())?)),
+        }
+    }
+
+    /// What a launcher is started with, and the binary that is one.
+    pub(super) fn launching(&self) -> Result<(&Terms, &Path), Refusal> {
+        let zones = self.zones.as_ref().ok_or_else(|| unprepared(NO_ZONES.to_owned()))?;
+        Ok((self.terms()?, &zones.exe))
+    }
+
+    fn terms(&self) -> Result<&Terms, Refusal> {
+        let zones = self.zones.as_ref().ok_or_else(|| unprepared(NO_ZONES.to_owned()))?;
+        zones.terms.as_ref().map_err(Clone::clone)
+    }
+
+    /// What the work changed, and nothing else, in the user's tree.
+    fn bring_back(&mut self, before: TreeId) -> Result<(), String> {
+        let volume = self.zones.as_mut().and_then(|zones| zones.agent.as_mut());
+        let mut left = volume.ok_or("this world has no volume")?.keep(before)?;
+        left.put.retain(|entry| self.tree.may_hold(&entry.path));
+        left.removed.retain(|path| self.tree.may_hold(path));
+        if left.put.is_empty() && left.removed.is_empty() {
+            return Ok(());
+        }
+        let restored = self.tree.restore_files(&left.put, &left.removed);
+        restored
+            .map(drop)
+            .map_err(|error| format!("the work's changes could not be brought back: {error}"))
+    }
+
+    /// Where the check of a zone finds the tree, and what it shares with the governor.
+    pub(super) fn enter_exec_zone(&mut self, tree: Digest, reports: &Path, support: &Path) -> Result<Within, Refusal> {
+        let terms = self.terms()?.clone();
+        let source = if self.zones.as_ref().is_some_and(|zones| zones.is_copy) {
+            self.workdir.clone()
+        } else {
+            let volume = self.exec_volume(&terms).map_err(unprepared)?;
+            volume.renew_outputs(terms.outputs()).map_err(unprepared)?;
+            volume.bring(TreeId(tree.0)).map_err(unprepared)?;
+            volume.place()
+        };
+        let shared = [(reports, "reports", true), (support, "support", false)];
+        let shared = shared.map(|(dir, name, writable)| (dir.to_path_buf(), inside(name), writable));
+        let outputs = terms.outputs().iter();
+        let outputs = outputs.map(|output| (source.join(output), terms.at().join(output), true));
+        let mut binds = Vec::new();
+        for (dir, at, writable) in outputs.chain(shared) {
+            let failed = |error| unprepared(format!("{}: {error}", dir.display()));
+            fs::create_dir_all(&dir).map_err(failed)?;
+            hand_over(&dir, terms.owner()).map_err(failed)?;
+            binds.push(Bind {
+                source: dir,
+                at,
+                writable,
+            });
+        }
+        hand_over(&source, terms.owner()).map_err(|error| unprepared(format!("{}: {error}", source.display())))?;
+        Ok(Within {
+            zone: Zone::Exec,
+            source,
+            binds,
+            inherited: self.env.clone(),
+        })
+    }
+
+    /// Where files that the check writes below its tree are found, seen from here.
+    pub(super) fn check_root(&self) -> PathBuf {
+        let exec = self.zones.as_ref().and_then(|zones| zones.exec.as_ref());
+        exec.map_or_else(|| self.workdir.clone(), Volume::place)
+    }
+
+    /// The path of the tree as the check knows it.
+    pub(super) fn check_sees(&self) -> PathBuf {
+        let zones = self.zones.as_ref();
+        let terms = zones.and_then(|zones| zones.terms.as_ref().ok());
+        terms.map_or_else(|| self.workdir.clone(), |terms| terms.at().to_path_buf())
+    }
+}
+
+/// What the launcher left word of, as a part of the fact, and what it makes of the end of the command.
+pub(super) fn account(report: &Path, zone: Zone, fact: &mut Fact) {
+    let Some((seen, ending)) = account::account(report, zone) else {
+        // Killed with all of its zone, for a reason that is known already; or gone, which nobody asked for.
+        if fact.stop == StopCause::None {
+            lose(fact, zone, "its launcher ended without a word".to_owned());
+        }
+        return;
+    };
+    fact.zone = Some(seen);
+    match ending {
+        Ending::Refused => fact.outcome = RunOutcome::ZoneRefused,
+        Ending::MemoryCap => fact.stop = StopCause::MemoryCap,
+        Ending::EgressCap => fact.stop = StopCause::EgressCap,
+        // Whoever ended the command has said why.
+        _ if fact.stop != StopCause::None => {}
+        Ending::NotStarted { errno } => (fact.outcome, fact.code) = not_started(errno),
+        Ending::Lost => fact.outcome = RunOutcome::ZoneLost,
+        Ending::AsSeen => {}
+    }
+}
+
+fn not_started(errno: i32) -> (RunOutcome, i32) {
+    match Errno::from_raw_os_error(errno) {
+        Errno::NOENT => (RunOutcome::NotFound, 0),
+        Errno::ACCESS => (RunOutcome::NotExecutable, 0),
+        _ => (RunOutcome::StartFailed, errno),
+    }
+}
+
+/// A zone that nothing was started in.
+pub(super) fn not_entered(zone: Zone, refusal: Refusal) -> Fact {
+    let mut run = super::command::nothing_ran();
+    run.outcome = RunOutcome::ZoneRefused;
+    run.zone = Some(account::refused(zone, refusal));
+    run
+}
+
+/// What kept the governor from preparing a zone.
+pub(super) fn unprepared(message: String) -> Refusal {
+    Refusal {
+        cause: RefusalCause::ProbeFailed,
+        message,
+    }
+}
+
+fn lose(fact: &mut Fact, zone: Zone, why: String) {
+    fact.outcome = RunOutcome::ZoneLost;
+    fact.zone.get_or_insert_with(|| account::blank(zone)).said = why;
+}
+
+/// Where the launcher of the next command leaves word, with nothing there yet.
+pub(super) fn report_place(run: &Path) -> PathBuf {
+    let place = run.join("zone.json");
+    let _ = fs::remove_file(&place);
+    place
+}

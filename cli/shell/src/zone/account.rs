@@ -1,0 +1,145 @@
+//! What the launcher left word of, as a fact of the run.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use engine::event::zone::{EgressSeen, ZoneRefusal, ZoneSeen};
+
+use super::{Connection, Ended, LAUNCH, Refusal, RefusalCause, Zone, ZoneReport};
+use crate::foreign;
+
+/// A report is never longer: its rows are bounded where they are made.
+const REPORT_MAX_BYTES: u64 = 1 << 20;
+
+/// How the command of a zone ended, as far as its launcher knows better than whoever started that.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// As the launcher itself did.
+    AsSeen,
+    Refused,
+    NotStarted {
+        errno: i32,
+    },
+    Lost,
+    MemoryCap,
+    EgressCap,
+}
+
+/// The words that start the launcher.
+pub(crate) fn launcher(exe: &Path) -> Vec<OsString> {
+    vec![exe.into(), LAUNCH.into()]
+}
+
+/// Reads the report; `None` where there is none that can be read.
+pub(crate) fn account(report: &Path, zone: Zone) -> Option<(ZoneSeen, Ending)> {
+    let bytes = foreign::read(report, REPORT_MAX_BYTES).ok()?;
+    let left: ZoneReport = serde_json::from_slice(&bytes).ok()?;
+    let mut seen = ZoneSeen {
+        facts: left.facts.as_ref().map(ToString::to_string).unwrap_or_default(),
+        left_inside: left.left_inside,
+        egress: left.egress.into_iter().map(egress).collect(),
+        ..blank(zone)
+    };
+    if let Some(refused) = left.refused {
+        seen.refused = Some(refusal(refused.cause));
+        seen.said = refused.message;
+        return Some((seen, Ending::Refused));
+    }
+    let ending = match (left.cap.as_deref(), left.ended) {
+        (Some("memory"), _) => Ending::MemoryCap,
+        (Some(_), _) => Ending::EgressCap,
+        (None, Some(Ended::Exited(_) | Ended::Signaled(_))) => Ending::AsSeen,
+        (None, Some(Ended::NotStarted { errno, message })) => {
+            seen.said = message;
+            Ending::NotStarted { errno }
+        }
+        (None, Some(Ended::Lost) | None) => {
+            seen.said = "it ended and took the command with it".to_owned();
+            Ending::Lost
+        }
+    };
+    Some((seen, ending))
+}
+
+/// A zone that nothing was started in.
+pub(crate) fn refused(zone: Zone, refused: Refusal) -> ZoneSeen {
+    ZoneSeen {
+        refused: Some(refusal(refused.cause)),
+        said: refused.message,
+        ..blank(zone)
+    }
+}
+
+/// A zone of which nothing is known yet.
+pub(crate) fn blank(zone: Zone) -> ZoneSeen {
+    ZoneSeen {
+        zone: zone.name().to_owned(),
+        facts: String::new(),
+        refused: None,
+        said: String::new(),
+        left_inside: 0,
+        egress: Vec::new(),
+    }
+}
+
+fn egress(connection: Connection) -> EgressSeen {
+    EgressSeen {
+        host: connection.host,
+        port: connection.port,
+        allowed: connection.allowed,
+        reason: connection.reason,
+        connections: connection.connections,
+        bytes_in: connection.bytes_in,
+        bytes_out: connection.bytes_out,
+    }
+}
+
+fn refusal(cause: RefusalCause) -> ZoneRefusal {
+    match cause {
+        RefusalCause::BackendMissing => ZoneRefusal::BackendMissing,
+        RefusalCause::BackendUnsafe => ZoneRefusal::BackendUnsafe,
+        RefusalCause::Privileged => ZoneRefusal::Privileged,
+        RefusalCause::ProbeFailed => ZoneRefusal::ProbeFailed,
+        RefusalCause::AllowlistMissing => ZoneRefusal::AllowlistMissing,
+        RefusalCause::CredentialPathMounted => ZoneRefusal::CredentialPathMounted,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_zone_is_only_said_to_have_held_where_its_launcher_says_how_the_command_ended() {
+        let dir = tempfile::tempdir().unwrap();
+        let place = dir.path().join("zone.json");
+        assert_eq!(account(&place, Zone::Exec), None);
+        fs::write(&place, "{ half of").unwrap();
+        assert_eq!(account(&place, Zone::Exec), None);
+        let ending = |report: &ZoneReport| {
+            fs::write(&place, serde_json::to_vec(report).unwrap()).unwrap();
+            account(&place, Zone::Exec).unwrap().1
+        };
+        let report = ZoneReport::default();
+        assert_eq!(ending(&report), Ending::Lost);
+        let ended = ZoneReport {
+            ended: Some(Ended::Exited(0)),
+            ..report
+        };
+        assert_eq!(ending(&ended), Ending::AsSeen);
+        let capped = ZoneReport {
+            cap: Some("bytes".into()),
+            ..ended.clone()
+        };
+        assert_eq!(ending(&capped), Ending::EgressCap);
+        let refused = ZoneReport {
+            refused: Some(Refusal {
+                cause: RefusalCause::ProbeFailed,
+                message: "no".into(),
+            }),
+            ..ended
+        };
+        assert_eq!(ending(&refused), Ending::Refused);
+    }
+}

@@ -1,0 +1,105 @@
+//! Both zones, started once with nothing to do, before a run believes that it has them (SPEC 14.6).
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
+
+use engine::event::policy::Policy;
+use engine::event::zone::{ZoneRefusal, ZoneSeen};
+
+use super::account::{self, account};
+use super::{Order, Refusal, RefusalCause, Terms, Zone, hand_over};
+use crate::process::{CommandSpec, Deadlines, Input, Outcome, Supervisor, SupervisorOptions, Wishes};
+use crate::scratch::Scratch;
+
+/// A zone that takes longer to start than this is none.
+const START_LIMIT_MS: u64 = 20_000;
+
+type Variables = [(OsString, OsString)];
+
+/// What starting them showed; nothing where the contract asks for none.
+pub(crate) fn see(policy: &Policy, at: &Path, env: &Variables, exe: &Path, wishes: &Wishes) -> Vec<ZoneSeen> {
+    if !policy.isolation.zones {
+        return Vec::new();
+    }
+    match Terms::of(policy, at, env) {
+        Err(refusal) => vec![refused(Zone::Agent, refusal)],
+        Ok(terms) => [Zone::Agent, Zone::Exec]
+            .into_iter()
+            .map(|zone| start(&terms, zone, env, exe, wishes).unwrap_or_else(|refusal| refused(zone, refusal)))
+            .collect(),
+    }
+}
+
+fn start(terms: &Terms, zone: Zone, env: &Variables, exe: &Path, wishes: &Wishes) -> Result<ZoneSeen, Refusal> {
+    let failed = |message: String| Refusal {
+        cause: RefusalCause::ProbeFailed,
+        message,
+    };
+    let scratch = Scratch::new("zone").map_err(|error| failed(error.to_string()))?;
+    fs::create_dir(scratch.tree()).map_err(|error| failed(error.to_string()))?;
+    hand_over(&scratch.tree(), terms.owner()).map_err(|error| failed(error.to_string()))?;
+    let report = scratch.shelf().join("zone.json");
+    let plan = terms.plan(Order {
+        zone,
+        source: scratch.tree(),
+        binds: Vec::new(),
+        argv: vec!["true".into()],
+        inherited: env.to_vec(),
+        env: Vec::new(),
+        input: None,
+        umask: None,
+        report: report.clone(),
+    });
+    let spec = CommandSpec {
+        argv: account::launcher(exe),
+        cwd: "/".into(),
+        input: Input::Bytes(postcard::to_stdvec(&plan).map_err(|error| failed(error.to_string()))?),
+        deadlines: Deadlines {
+            timeout_ms: Some(START_LIMIT_MS),
+            ..Deadlines::default()
+        },
+        label: format!("{} zone", zone.name()),
+        ..CommandSpec::default()
+    };
+    let options = SupervisorOptions {
+        runtime_dir: None,
+        env: env.to_vec(),
+    };
+    let run = Supervisor::start(exe, options).and_then(|mut supervisor| {
+        let run = supervisor.run(&spec, wishes);
+        supervisor.shutdown();
+        run
+    });
+    let run = run.map_err(|error| failed(error.to_string()))?;
+    let told = String::from_utf8_lossy(run.stderr.inline.as_deref().unwrap_or(&run.stderr.head)).into_owned();
+    let Some((seen, ending)) = account(&report, zone) else {
+        return Err(failed(format!(
+            "the {} zone did not start: its launcher {}{}",
+            zone.name(),
+            run.outcome,
+            told.lines()
+                .next()
+                .map(|line| format!(", it said {line:?}"))
+                .unwrap_or_default()
+        )));
+    };
+    if seen.refused.is_none() && run.outcome != Outcome::Exited(0) {
+        return Err(failed(format!(
+            "the {} zone starts, and nothing can be run in it: {ending:?}, {}",
+            zone.name(),
+            seen.said
+        )));
+    }
+    Ok(seen)
+}
+
+fn refused(zone: Zone, refusal: Refusal) -> ZoneSeen {
+    account::refused(zone, refusal)
+}
+
+/// The refusal of one of them, for those who ask beside a run.
+pub(crate) fn refusal(seen: &[ZoneSeen]) -> Option<(ZoneRefusal, &str)> {
+    seen.iter()
+        .find_map(|seen| seen.refused.map(|refusal| (refusal, seen.said.as_str())))
+}

@@ -1,0 +1,302 @@
+//! What a contract and this machine come to: all that the zones of one run have in common.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use engine::event::policy::{IsolationPolicy, Policy};
+
+use super::plan::{HOME_AT, TMP_AT};
+use super::toolchain::{self, SYSTEM, Search, Toolchain};
+use super::{Bind, Egress, Limits, Network, Refusal, RefusalCause, Work, Zone, ZonePlan, secret_places};
+use crate::process::{path_of, which};
+use crate::world::resolve_programs;
+
+type Variables = Vec<(OsString, OsString)>;
+
+/// Variables that every command may know: they hold no secrets, and much behaves oddly without them.
+const HARMLESS: &[&str] = &[
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "TERM",
+    "COLORTERM",
+    "NO_COLOR",
+    "CI",
+    "GIT_TERMINAL_PROMPT",
+];
+
+/// Variables by which tools are told where they are.
+const OF_TOOLCHAINS: &[&str] = &[
+    "CARGO_HOME",
+    "RUSTUP_HOME",
+    "RUSTUP_TOOLCHAIN",
+    "GOROOT",
+    "GOPATH",
+    "GOFLAGS",
+    "JAVA_HOME",
+    "NODE_PATH",
+    "PYTHONPATH",
+    "VIRTUAL_ENV",
+];
+
+/// One file, and all the programs that a suite of tests may open at a time.
+const OPEN_FILES: u32 = 4_096;
+const CONNECTIONS_MAX: u32 = 10_000;
+const CONCURRENT_MAX: u32 = 64;
+const CONNECTION_IDLE_MS: u64 = 300_000;
+const CONNECTION_TOTAL_MS: u64 = 86_400_000;
+
+/// What the zones of a run have in common.
+#[derive(Clone, Debug)]
+pub struct Terms {
+    bwrap: PathBuf,
+    /// Where both zones see the tree.
+    at: PathBuf,
+    toolchain: Toolchain,
+    isolation: IsolationPolicy,
+    /// Variables that a check gets as the user has them.
+    pass_env: Vec<String>,
+    umask: u32,
+    drop_to: Option<(u32, u32)>,
+}
+
+/// One command for a zone.
+#[derive(Debug)]
+pub(crate) struct Order {
+    pub(crate) zone: Zone,
+    /// The governor's copy of the tree.
+    pub(crate) source: PathBuf,
+    /// What it shares with the governor beside that.
+    pub(crate) binds: Vec<Bind>,
+    pub(crate) argv: Vec<OsString>,
+    /// What every command of the run gets, before the zone has its say.
+    pub(crate) inherited: Variables,
+    /// What this one gets on top.
+    pub(crate) env: Variables,
+    pub(crate) input: Option<PathBuf>,
+    pub(crate) umask: Option<u32>,
+    pub(crate) report: PathBuf,
+}
+
+impl Terms {
+    /// For the tree at `at`, an absolute path without links.
+    ///
+    /// # Errors
+    /// What this machine or this contract does not allow, before anything starts.
+    pub fn of(policy: &Policy, at: &Path, env: &[(OsString, OsString)]) -> Result<Self, Refusal> {
+        let isolation = policy.isolation.clone();
+        let drop_to = drop_to(isolation.uid)?;
+        let path = path_of(env);
+        let bwrap = which(OsStr::new("bwrap"), at, path).map_err(|_| Refusal {
+            cause: RefusalCause::BackendMissing,
+            message: "no directory of PATH has bwrap; install the package bubblewrap".to_owned(),
+        })?;
+        let home = env
+            .iter()
+            .rev()
+            .find(|(name, _)| name == "HOME")
+            .map(|(_, value)| value.as_os_str());
+        let homes = secret_places::homes(home);
+        let refused = |path: &Path, what: &str| {
+            let real = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+            let met = secret_places::met(&real, homes.iter().map(PathBuf::as_path));
+            met.filter(|_| what != TREE || !is_of_the_machine(&real))
+                .map(|place| Refusal {
+                    cause: RefusalCause::CredentialPathMounted,
+                    message: format!(
+                        "{what} {} is, contains or lies in {}, where credentials are kept; no zone may see it",
+                        path.display(),
+                        place.display()
+                    ),
+                })
+        };
+        if let Some(refusal) = refused(at, TREE) {
+            return Err(refusal);
+        }
+        let mut toolchain = toolchain::find(&Search {
+            path,
+            home,
+            workdir: at,
+            programs: &named(policy, at, env),
+        });
+        for declared in isolation.toolchains.iter().map(PathBuf::from) {
+            if let Some(refusal) = refused(&declared, "the toolchain") {
+                return Err(refusal);
+            }
+            if !declared.exists() {
+                return Err(Refusal {
+                    cause: RefusalCause::ProbeFailed,
+                    message: format!("the toolchain {} is not there", declared.display()),
+                });
+            }
+            toolchain.dirs.insert(declared);
+        }
+        Ok(Self {
+            bwrap,
+            at: at.to_path_buf(),
+            toolchain,
+            isolation,
+            pass_env: policy.oracle.pass_env.clone(),
+            umask: 0o022,
+            drop_to,
+        })
+    }
+
+    /// Where zones see the tree.
+    pub(crate) fn at(&self) -> &Path {
+        &self.at
+    }
+
+    /// User and group of a zone where they are not the governor's.
+    pub(crate) fn owner(&self) -> Option<(u32, u32)> {
+        self.drop_to
+    }
+
+    /// Directories of the tree that a check may write.
+    pub(crate) fn outputs(&self) -> &[String] {
+        &self.isolation.outputs
+    }
+
+    /// The whole zone for one command.
+    pub(crate) fn plan(&self, order: Order) -> ZonePlan {
+        let zone = order.zone;
+        let is_work = zone == Zone::Agent;
+        let seen = self.toolchain.dirs.iter().map(|dir| Bind {
+            source: dir.clone(),
+            at: dir.clone(),
+            writable: false,
+        });
+        let allow = &self.isolation.egress_allow;
+        let network = if is_work && !allow.is_empty() {
+            Network::Proxy(Egress {
+                allow: allow.clone(),
+                connections_max: CONNECTIONS_MAX,
+                concurrent_max: CONCURRENT_MAX,
+                bytes_max: self.isolation.egress_max_bytes,
+                idle_ms: CONNECTION_IDLE_MS,
+                total_ms: CONNECTION_TOTAL_MS,
+            })
+        } else {
+            Network::Nothing
+        };
+        let limits = Limits {
+            memory_bytes: self.isolation.memory_max_bytes,
+            processes: self.isolation.processes_max,
+            open_files: OPEN_FILES,
+            file_bytes: self.isolation.memory_max_bytes,
+            scratch_bytes: self.isolation.scratch_max_bytes,
+        };
+        ZonePlan {
+            zone,
+            bwrap: self.bwrap.clone(),
+            env: self.environment(zone, &order.inherited, order.env),
+            binds: seen.chain(order.binds).collect(),
+            work: Work {
+                source: order.source,
+                at: self.at.clone(),
+                writable: is_work,
+                outputs: Vec::new(),
+            },
+            network,
+            limits,
+            drop_to: self.drop_to,
+            umask: order.umask.unwrap_or(self.umask),
+            argv: order.argv,
+            cwd: self.at.clone(),
+            input: order.input,
+            report: order.report,
+        }
+    }
+
+    /// An allow list of what is inherited, then what the command gets on top, then what a zone has of its own.
+    fn environment(&self, zone: Zone, inherited: &Variables, own: Variables) -> Variables {
+        let named = match zone {
+            Zone::Agent => &self.isolation.agent_env,
+            Zone::Exec => &self.pass_env,
+        };
+        let kept = |name: &OsStr| {
+            let is = |known: &&str| *name == **known;
+            HARMLESS.iter().any(|known| is(known))
+                || OF_TOOLCHAINS.iter().any(|known| is(known))
+                || named.iter().any(|known| name == known.as_str())
+        };
+        let path = path_of(inherited).map(|path| ("PATH".into(), self.visible(path)));
+        let inherited = inherited.iter().filter(|(name, _)| kept(name)).cloned();
+        let of_zone = [
+            ("HOME", HOME_AT),
+            ("TMPDIR", TMP_AT),
+            ("USER", "loopexec"),
+            ("LOGNAME", "loopexec"),
+        ];
+        let is_replaced = |name: &OsStr| name == "HOME" || name == "TMPDIR" || name.as_bytes().starts_with(b"XDG_");
+        let mut env: Variables = self.toolchain.env.clone();
+        env.extend(path);
+        env.extend(inherited);
+        env.extend(own.into_iter().filter(|(name, _)| !is_replaced(name)));
+        env.extend(of_zone.map(|(name, value)| (name.into(), value.into())));
+        last_of_each(env)
+    }
+
+    /// The directories of the search path that are there inside.
+    fn visible(&self, path: &OsStr) -> OsString {
+        let seen = |dir: &PathBuf| {
+            let mut roots = SYSTEM.iter().map(Path::new).chain([self.at.as_path()]);
+            let declared = self.toolchain.dirs.iter().any(|known| dir.starts_with(known));
+            dir.is_absolute() && (declared || roots.any(|root| dir.starts_with(root)))
+        };
+        std::env::join_paths(std::env::split_paths(path).filter(seen)).unwrap_or_default()
+    }
+}
+
+/// How the tree is called in a refusal.
+const TREE: &str = "the workdir";
+
+/// A tree may well lie below `/var`: it is seen as a copy, and what lies beside it is not seen.
+fn is_of_the_machine(tree: &Path) -> bool {
+    tree.starts_with("/var") && tree != Path::new("/var")
+}
+
+fn drop_to(uid: Option<u32>) -> Result<Option<(u32, u32)>, Refusal> {
+    match (rustix::process::geteuid().is_root(), uid) {
+        (false, _) => Ok(None),
+        (true, Some(uid)) => Ok(Some((uid, uid))),
+        (true, None) => Err(Refusal {
+            cause: RefusalCause::Privileged,
+            message:
+                "loopexec runs as root, and what root starts in a zone can leave it; run it as a user, or name an \
+                      unprivileged one with --zone-uid"
+                    .to_owned(),
+        }),
+    }
+}
+
+/// Programs that the commands surely start, and whatever else they name by an absolute path.
+fn named(policy: &Policy, at: &Path, env: &[(OsString, OsString)]) -> Vec<PathBuf> {
+    let programs = resolve_programs(policy, at, env);
+    let mut named: Vec<PathBuf> = programs
+        .into_iter()
+        .map(|program| PathBuf::from(OsStr::from_bytes(&program.path.0)))
+        .collect();
+    for command in [&policy.exec, &policy.oracle.check] {
+        for word in &command.words {
+            let parts = word
+                .0
+                .split(|byte| byte.is_ascii_whitespace() || b"'\"=;|&()<>".contains(byte));
+            let absolute = parts.filter(|part| part.starts_with(b"/"));
+            named.extend(absolute.map(|part| PathBuf::from(OsStr::from_bytes(part))));
+        }
+    }
+    named.retain(|path| path.is_absolute() && path.is_file());
+    named
+}
+
+/// Of two entries with one name the later.
+fn last_of_each(env: Variables) -> Variables {
+    let mut kept: Variables = Vec::with_capacity(env.len());
+    for (name, value) in env {
+        kept.retain(|(known, _)| *known != name);
+        kept.push((name, value));
+    }
+    kept
+}

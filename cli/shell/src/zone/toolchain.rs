@@ -1,0 +1,217 @@
+//! Which directories of the host a zone needs to see beside the system's, and what it must be told of them.
+//!
+//! ```text
+//!   the directories of PATH, and of the programs that are named ──> those outside of system and tree ──┬─> bin alone
+//!                                                                                                      └─> its prefix
+//! ```
+//!
+//! A guess by convention, read-only, and never a place of credentials. What it misses is named with `--toolchain`.
+
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use super::secret_places;
+use crate::foreign;
+
+/// What every zone sees anyway.
+pub(crate) const SYSTEM: &[&str] = &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
+
+/// More of a `pyvenv.cfg` is none.
+const CFG_MAX_BYTES: u64 = 16 << 10;
+
+/// What a zone needs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Toolchain {
+    /// To be seen read-only, each where it is.
+    pub(crate) dirs: BTreeSet<PathBuf>,
+    /// Where tools find what they look for in a home that a zone does not have.
+    pub(crate) env: Vec<(OsString, OsString)>,
+}
+
+/// Where to look.
+pub(crate) struct Search<'a> {
+    pub(crate) path: Option<&'a OsStr>,
+    pub(crate) home: Option<&'a OsStr>,
+    /// The tree, which is seen as its copy.
+    pub(crate) workdir: &'a Path,
+    /// Programs and other absolute words of the commands.
+    pub(crate) programs: &'a [PathBuf],
+}
+
+/// Finds it.
+pub(crate) fn find(search: &Search<'_>) -> Toolchain {
+    let mut found = Toolchain::default();
+    let dirs = search.path.into_iter().flat_map(std::env::split_paths);
+    let of_programs = search
+        .programs
+        .iter()
+        .filter_map(|program| program.parent())
+        .map(Path::to_path_buf);
+    let homes = secret_places::homes(search.home);
+    let home = search.home.map(Path::new);
+    for dir in dirs.chain(of_programs) {
+        if is_elsewhere(&dir, search.workdir) {
+            take(&mut found, &dir, home, &homes);
+        }
+    }
+    if let Some(home) = home {
+        rust(&mut found, home);
+    }
+    found
+}
+
+fn is_elsewhere(dir: &Path, workdir: &Path) -> bool {
+    let known = |known: &Path| dir.starts_with(known);
+    dir.is_absolute() && dir.is_dir() && !known(workdir) && !SYSTEM.iter().any(|system| known(Path::new(system)))
+}
+
+fn take(found: &mut Toolchain, dir: &Path, home: Option<&Path>, homes: &[PathBuf]) {
+    let harmless = |path: &Path| {
+        let real = path.canonicalize();
+        real.is_ok_and(|real| secret_places::met(&real, homes.iter().map(PathBuf::as_path)).is_none())
+    };
+    let prefix = dir
+        .parent()
+        .filter(|prefix| dir.ends_with("bin") && is_prefix(prefix, home));
+    match prefix.filter(|prefix| harmless(prefix)) {
+        Some(prefix) => {
+            found.dirs.insert(prefix.to_path_buf());
+            if let Some(base) = base_of_environment(prefix).filter(|base| is_elsewhere(base, prefix)) {
+                take(found, &base, home, homes);
+            }
+        }
+        None if harmless(dir) => {
+            found.dirs.insert(dir.to_path_buf());
+        }
+        None => {}
+    }
+}
+
+/// Something was installed here as a whole: its programs need what lies beside them. A home is no such place, nor is
+/// what a user keeps programs of all kinds in.
+fn is_prefix(prefix: &Path, home: Option<&Path>) -> bool {
+    let is_users = home.is_some_and(|home| prefix == home || prefix.parent() == Some(home));
+    let holds = |name: &str| prefix.join(name).exists();
+    holds("pyvenv.cfg")
+        || (!is_users && prefix.parent().is_some() && (holds("lib") || holds("lib64") || holds("libexec")))
+}
+
+/// Where the interpreter of a virtual environment of Python is.
+fn base_of_environment(prefix: &Path) -> Option<PathBuf> {
+    let text = foreign::read(&prefix.join("pyvenv.cfg"), CFG_MAX_BYTES).ok()?;
+    let text = String::from_utf8(text).ok()?;
+    let home = text
+        .lines()
+        .find_map(|line| line.split_once('=').filter(|(name, _)| name.trim() == "home"));
+    home.map(|(_, value)| PathBuf::from(value.trim()))
+}
+
+/// rustup and cargo look into a home that the zone does not have.
+fn rust(found: &mut Toolchain, home: &Path) {
+    let cargo = home.join(".cargo");
+    if !found.dirs.remove(&cargo.join("bin")) {
+        return;
+    }
+    let parts = [
+        cargo.join("bin"),
+        cargo.join("registry"),
+        cargo.join("git"),
+        home.join(".rustup"),
+    ];
+    found.dirs.extend(parts.into_iter().filter(|part| part.is_dir()));
+    let told = [
+        ("RUSTUP_HOME", home.join(".rustup").into_os_string()),
+        ("CARGO_HOME", cargo.into_os_string()),
+        ("CARGO_NET_OFFLINE", "true".into()),
+    ];
+    found.env.extend(told.map(|(name, value)| (name.into(), value)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    struct Host {
+        _dir: tempfile::TempDir,
+        root: PathBuf,
+    }
+
+    fn host(dirs: &[&str]) -> Host {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        for dir in dirs {
+            fs::create_dir_all(root.join(dir)).unwrap();
+        }
+        Host { _dir: dir, root }
+    }
+
+    impl Host {
+        fn find(&self, path: &[&str], programs: &[&str]) -> Toolchain {
+            let path = std::env::join_paths(path.iter().map(|dir| self.root.join(dir))).unwrap();
+            let programs: Vec<PathBuf> = programs.iter().map(|program| self.root.join(program)).collect();
+            find(&Search {
+                path: Some(&path),
+                home: Some(self.root.join("home").as_os_str()),
+                workdir: &self.root.join("home/project"),
+                programs: &programs,
+            })
+        }
+
+        fn below(&self, found: &Toolchain) -> Vec<String> {
+            let below = |dir: &PathBuf| dir.strip_prefix(&self.root).unwrap().to_str().unwrap().to_owned();
+            found.dirs.iter().map(below).collect()
+        }
+    }
+
+    #[test]
+    fn what_was_installed_as_a_whole_is_seen_as_a_whole_and_a_users_bin_alone() {
+        let host = host(&[
+            "opt/node/bin",
+            "opt/node/lib",
+            "home/.local/bin",
+            "home/.local/lib",
+            "home/project/bin",
+        ]);
+        let found = host.find(&["opt/node/bin", "home/.local/bin", "home/project/bin", "missing"], &[]);
+        assert_eq!(host.below(&found), ["home/.local/bin", "opt/node"]);
+        assert!(found.env.is_empty());
+    }
+
+    #[test]
+    fn an_environment_of_python_brings_the_interpreter_that_it_was_made_of() {
+        let host = host(&["venv/bin", "python/bin", "python/lib"]);
+        let cfg = format!("home = {}\nversion = 3\n", host.root.join("python/bin").display());
+        fs::write(host.root.join("venv/pyvenv.cfg"), cfg).unwrap();
+        let found = host.find(&[], &["venv/bin/python"]);
+        assert_eq!(host.below(&found), ["python", "venv"]);
+    }
+
+    #[test]
+    fn cargo_is_seen_without_its_credentials_and_told_where_its_homes_are() {
+        let host = host(&[
+            "home/.cargo/bin",
+            "home/.cargo/registry",
+            "home/.rustup",
+            "home/.cargo/lib",
+        ]);
+        fs::write(host.root.join("home/.cargo/credentials.toml"), "token").unwrap();
+        let found = host.find(&["home/.cargo/bin"], &[]);
+        assert_eq!(
+            host.below(&found),
+            ["home/.cargo/bin", "home/.cargo/registry", "home/.rustup"]
+        );
+        assert!(found.env.iter().any(|(name, _)| name == "RUSTUP_HOME"));
+    }
+
+    #[test]
+    fn a_directory_of_the_path_that_holds_credentials_is_not_seen() {
+        let host = host(&["home/bin", "home/.ssh"]);
+        assert_eq!(
+            host.below(&host.find(&["home/.ssh", "home"], &[])),
+            Vec::<String>::new()
+        );
+        assert_eq!(host.below(&host.find(&["home/bin"], &[])), ["home/bin"]);
+    }
+}

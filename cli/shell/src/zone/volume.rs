@@ -1,0 +1,313 @@
+//! A copy of the user's tree for one zone: brought to a recorded tree before a command, read back after it.
+//!
+//! ```text
+//!   user's tree ──copy once──> volume ──bring(tree)──> command ──keep()──> store ──the agent's changes──> user's tree
+//! ```
+//!
+//! Everything comes and goes through the store of snapshots, by recorded paths, beneath a directory and over no link.
+//! What git ignores is copied once: it is no part of any recorded tree, and what a zone does to it stays in the volume.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, lchown};
+use std::path::{Path, PathBuf};
+
+use crate::scratch::{Scratch, copy_to_be_seen_in_place};
+use crate::tree::{Change, Entry, Tree, TreeError, TreeId, diff};
+
+/// One copy, with what its zone exchanges with the governor beside it.
+#[derive(Debug)]
+pub(crate) struct Volume {
+    scratch: Scratch,
+    tree: Tree,
+    /// Whom it belongs to, where that is not the governor.
+    owner: Option<(u32, u32)>,
+}
+
+/// What a command did to the tree of a volume.
+pub(crate) struct Left {
+    pub(crate) put: Vec<Entry>,
+    pub(crate) removed: Vec<Vec<u8>>,
+}
+
+impl Volume {
+    /// Copies what is in the workdir of `tree` now.
+    pub(crate) fn new(tree: &Tree, purpose: &str, owner: Option<(u32, u32)>) -> Result<Self, String> {
+        let scratch = Scratch::beside(tree.workdir(), purpose).map_err(|error| error.to_string())?;
+        let place = scratch.tree();
+        copy_to_be_seen_in_place(tree.workdir(), &place).map_err(|error| error.to_string())?;
+        let volume = Self {
+            tree: tree.twin(&place).map_err(|error| error.to_string())?,
+            scratch,
+            owner,
+        };
+        hand_over(&place, owner).map_err(|error| format!("{}: {error}", place.display()))?;
+        Ok(volume)
+    }
+
+    /// The copy.
+    pub(crate) fn place(&self) -> PathBuf {
+        self.scratch.tree()
+    }
+
+    /// An empty directory that the zone may write, beside the tree.
+    pub(crate) fn fresh_exchange(&self, name: &str) -> Result<PathBuf, String> {
+        let dir = self.scratch.shelf().join(name);
+        self.renew(&dir)
+            .map_err(|error| format!("{}: {error}", dir.display()))?;
+        Ok(dir)
+    }
+
+    /// A directory of the governor's own that no zone sees.
+    pub(crate) fn aside(&self) -> PathBuf {
+        self.scratch.tmp()
+    }
+
+    /// Makes the recorded files those of `tree`, whatever was done to them.
+    pub(crate) fn bring(&mut self, tree: TreeId) -> Result<(), String> {
+        self.tree.scan().map_err(said)?;
+        if self.tree.current().id() == tree {
+            return Ok(());
+        }
+        let before = self.tree.current().clone();
+        self.tree.restore(tree).map_err(said)?;
+        for change in diff(&before, self.tree.current()) {
+            self.hand_over_path(&change).map_err(|error| error.to_string())?;
+        }
+        Ok(())
+    }
+
+    /// Empties the directories that the zone may write, but for what the tree has there.
+    pub(crate) fn renew_outputs(&mut self, outputs: &[String]) -> Result<Vec<PathBuf>, String> {
+        let mut made = Vec::new();
+        for output in outputs {
+            let dir = self.place().join(output);
+            plain_below(&self.place(), output)?;
+            self.renew(&dir)
+                .map_err(|error| format!("{}: {error}", dir.display()))?;
+            made.push(dir);
+        }
+        Ok(made)
+    }
+
+    /// Stores what the command left and says how that differs from `before`.
+    pub(crate) fn keep(&mut self, before: TreeId) -> Result<Left, String> {
+        let seen = self.tree.snapshot().map_err(said)?;
+        if !seen.unstable.is_empty() {
+            return Err(format!("{} files changed while they were read", seen.unstable.len()));
+        }
+        let before = self.tree.manifest(before).map_err(said)?;
+        let now = self.tree.current();
+        let mut left = Left {
+            put: Vec::new(),
+            removed: Vec::new(),
+        };
+        for change in diff(&before, now) {
+            match now.entry(&change.path) {
+                Some(entry) => left.put.push(entry.clone()),
+                None => left.removed.push(change.path),
+            }
+        }
+        Ok(left)
+    }
+
+    fn renew(&self, dir: &Path) -> io::Result<()> {
+        match fs::symlink_metadata(dir) {
+            Ok(seen) if seen.is_dir() => fs::remove_dir_all(dir)?,
+            Ok(_) => fs::remove_file(dir)?,
+            Err(_) => {}
+        }
+        if let Some(parent) = dir.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        fs::DirBuilder::new().mode(0o700).create(dir)?;
+        hand_over(dir, self.owner)
+    }
+
+    /// The same for a file that was just written and the directories that were made for it.
+    fn hand_over_path(&self, change: &Change) -> io::Result<()> {
+        let Some((uid, gid)) = self.owner else {
+            return Ok(());
+        };
+        let place = self.place();
+        let path = place.join(Path::new(OsStr::from_bytes(&change.path)));
+        for part in path.ancestors().take_while(|part| part.starts_with(&place)) {
+            let Ok(seen) = fs::symlink_metadata(part) else { continue };
+            if (seen.uid(), seen.gid()) != (uid, gid) {
+                lchown(part, Some(uid), Some(gid))?;
+                restore_mode(part, &seen)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Gives a directory with all that is in it to the zone's user, where that is not the governor's. Links are not followed.
+pub(crate) fn hand_over(top: &Path, owner: Option<(u32, u32)>) -> io::Result<()> {
+    let Some((uid, gid)) = owner else {
+        return Ok(());
+    };
+    let mut open = vec![top.to_path_buf()];
+    while let Some(path) = open.pop() {
+        let seen = fs::symlink_metadata(&path)?;
+        if (seen.uid(), seen.gid()) != (uid, gid) {
+            lchown(&path, Some(uid), Some(gid))?;
+            restore_mode(&path, &seen)?;
+        }
+        if seen.is_dir() {
+            for entry in fs::read_dir(&path)? {
+                open.push(entry?.path());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A change of owner takes the bits of set-user-ID away, and nothing else; for a link there is nothing to put back.
+fn restore_mode(path: &Path, before: &fs::Metadata) -> io::Result<()> {
+    if before.is_symlink() || before.mode() & 0o6000 == 0 {
+        return Ok(());
+    }
+    fs::set_permissions(path, before.permissions())
+}
+
+/// Every part of a path that is there is a directory and no link: nobody planted one to be mounted over.
+fn plain_below(top: &Path, relative: &str) -> Result<(), String> {
+    let mut path = top.to_path_buf();
+    for part in Path::new(relative).components() {
+        let std::path::Component::Normal(part) = part else {
+            return Err(format!("{relative} is no directory inside of the workdir"));
+        };
+        path.push(part);
+        match fs::symlink_metadata(&path) {
+            Ok(seen) if !seen.is_dir() => {
+                return Err(format!(
+                    "{relative} leads over {}, which is no directory",
+                    path.display()
+                ));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn said(error: TreeError) -> String {
+    error.to_string().trim_end_matches('.').to_owned()
+}
+
+/// Takes out of a directory that a zone wrote what is no plain file of its own: a link, a pipe, a second name.
+pub(crate) fn settle_exchange(top: &Path) -> io::Result<()> {
+    let mut open = vec![top.to_path_buf()];
+    while let Some(dir) = open.pop() {
+        for entry in fs::read_dir(&dir)? {
+            let entry = entry?;
+            let seen = entry.metadata()?;
+            if seen.is_dir() {
+                open.push(entry.path());
+            } else if !seen.is_file() || seen.nlink() != 1 {
+                fs::remove_file(entry.path())?;
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::Options;
+    use std::os::unix::fs::symlink;
+
+    struct Project {
+        _dir: tempfile::TempDir,
+        workdir: PathBuf,
+        tree: Tree,
+    }
+
+    fn project() -> Project {
+        let dir = tempfile::tempdir().unwrap();
+        let workdir = dir.path().canonicalize().unwrap().join("project");
+        fs::create_dir_all(workdir.join("src")).unwrap();
+        fs::write(workdir.join("src/a"), "a").unwrap();
+        fs::write(workdir.join(".gitignore"), "env/\n").unwrap();
+        fs::create_dir(workdir.join("env")).unwrap();
+        fs::write(workdir.join("env/tool"), "tool").unwrap();
+        symlink(workdir.join("src"), workdir.join("link")).unwrap();
+        let tree = Tree::open(&workdir, &dir.path().join("state"), Options::default()).unwrap();
+        Project {
+            _dir: dir,
+            workdir,
+            tree,
+        }
+    }
+
+    #[test]
+    fn a_command_finds_the_tree_and_what_git_ignores_and_only_its_changes_come_back() {
+        let mut project = project();
+        let t0 = project.tree.snapshot().unwrap().id;
+        let mut volume = Volume::new(&project.tree, "test", None).unwrap();
+        volume.bring(t0).unwrap();
+        let place = volume.place();
+        assert_eq!(fs::read(place.join("env/tool")).unwrap(), b"tool");
+        assert_eq!(fs::read_link(place.join("link")).unwrap(), project.workdir.join("src"));
+
+        fs::write(place.join("src/a"), "changed").unwrap();
+        fs::write(place.join("src/new"), "new").unwrap();
+        fs::write(place.join("env/tool"), "spoiled").unwrap();
+        fs::remove_file(place.join("link")).unwrap();
+        let left = volume.keep(t0).unwrap();
+        let put: Vec<&[u8]> = left.put.iter().map(|entry| entry.path.as_slice()).collect();
+        assert_eq!(put, [&b"src/a"[..], b"src/new"]);
+        assert_eq!(left.removed, [b"link".to_vec()]);
+
+        // What somebody else did to the user's tree in the meantime stays.
+        fs::write(project.workdir.join("mine"), "mine").unwrap();
+        project.tree.restore_files(&left.put, &left.removed).unwrap();
+        assert_eq!(fs::read(project.workdir.join("src/a")).unwrap(), b"changed");
+        assert_eq!(fs::read(project.workdir.join("mine")).unwrap(), b"mine");
+        assert_eq!(fs::read(project.workdir.join("env/tool")).unwrap(), b"tool");
+        assert!(!project.workdir.join("link").exists());
+
+        // Another turn begins with the tree that was accepted, whatever is in the volume.
+        volume.bring(t0).unwrap();
+        assert_eq!(fs::read(place.join("src/a")).unwrap(), b"a");
+        assert!(!place.join("src/new").exists() && place.join("link").is_symlink());
+    }
+
+    #[test]
+    fn an_output_is_empty_again_and_never_reached_over_a_link() {
+        let mut project = project();
+        let t0 = project.tree.snapshot().unwrap().id;
+        let mut volume = Volume::new(&project.tree, "test", None).unwrap();
+        volume.bring(t0).unwrap();
+        let dirs = volume.renew_outputs(&["out/deep".to_owned()]).unwrap();
+        fs::write(dirs[0].join("stale"), "x").unwrap();
+        volume.renew_outputs(&["out/deep".to_owned()]).unwrap();
+        assert!(!dirs[0].join("stale").exists());
+        for outside in ["link", "link/x", "../out", "/out"] {
+            assert!(volume.renew_outputs(&[outside.to_owned()]).is_err(), "{outside}");
+        }
+        assert!(project.workdir.join("src/a").exists());
+    }
+
+    #[test]
+    fn what_a_zone_leaves_to_be_read_leads_nowhere() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path().join("exchange");
+        fs::create_dir_all(top.join("sub")).unwrap();
+        fs::write(dir.path().join("secret"), "s").unwrap();
+        fs::write(top.join("sub/report.xml"), "r").unwrap();
+        symlink(dir.path().join("secret"), top.join("sub/link")).unwrap();
+        fs::hard_link(dir.path().join("secret"), top.join("second")).unwrap();
+        drop(std::os::unix::net::UnixListener::bind(top.join("socket")).unwrap());
+        settle_exchange(&top).unwrap();
+        assert!(top.join("sub/report.xml").exists());
+        for gone in ["sub/link", "second", "socket"] {
+            assert!(fs::symlink_metadata(top.join(gone)).is_err(), "{gone}");
+        }
+        assert!(dir.path().join("secret").exists());
+    }
+}

@@ -1,0 +1,48 @@
+//! Whether work and check run in zones of their own, and what those hold (SPEC 14).
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::event::shape::wire;
+
+wire! {
+    /// The two zones. Everything but `zones` speaks only where it is true.
+    pub struct IsolationPolicy {
+        /// The work runs in the agent zone and the check in the exec zone.
+        pub zones: bool,
+        /// Directories of the host that both zones see read-only, beside those of the system.
+        pub toolchains: Vec<String>,
+        /// Directories of the tree, relative to it, that a check may write. They are empty at its start.
+        pub outputs: Vec<String>,
+        /// `HOST:PORT` that the work may connect to.
+        pub egress_allow: Vec<String>,
+        /// What the work may send and receive in one turn.
+        pub egress_max_bytes: u64,
+        /// Names of variables that the work gets as the user has them.
+        pub agent_env: Vec<String>,
+        /// User and group that zones run as where the governor is uid 0.
+        pub uid: Option<u32>,
+        /// What one zone may hold in memory.
+        pub memory_max_bytes: u64,
+        pub processes_max: u32,
+        /// What one zone may keep in temporary files.
+        pub scratch_max_bytes: u64,
+    }
+}
+
+impl Default for IsolationPolicy {
+    fn default() -> Self {
+        Self {
+            zones: false,
+            toolchains: Vec::new(),
+            outputs: Vec::new(),
+            egress_allow: Vec::new(),
+            egress_max_bytes: 1 << 30,
+            agent_env: Vec::new(),
+            uid: None,
+            memory_max_bytes: 8 << 30,
+            processes_max: 1_024,
+            scratch_max_bytes: 2 << 30,
+        }
+    }
+}

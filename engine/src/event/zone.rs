@@ -1,0 +1,46 @@
+//! What a zone was in fact: what was in force, what it connected to, why it was not to be had (SPEC 14).
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::shape::{label, wire};
+
+label! {
+    /// Why a zone did not start: causes of `isolation_unsatisfiable` and `credential_scope_invalid` (SPEC 4.2).
+    pub enum ZoneRefusal {
+        BackendMissing = "backend_missing",
+        BackendUnsafe = "backend_unsafe",
+        Privileged = "privileged",
+        AllowlistMissing = "allowlist_missing",
+        ProbeFailed = "probe_failed",
+        CredentialPathMounted = "credential_path_mounted",
+    }
+}
+wire! {
+    /// One zone, as its init and its launcher told it.
+    pub struct ZoneSeen {
+        /// `agent` or `exec`.
+        pub zone: String,
+        /// What was in force, in words; empty where nothing started.
+        pub facts: String,
+        pub refused: Option<ZoneRefusal>,
+        /// Why it was refused and what to do, or how it was lost.
+        pub said: String,
+        /// Processes that were still there inside when the command had ended. They went with the zone.
+        pub left_inside: u32,
+        pub egress: Vec<EgressSeen>,
+    }
+}
+wire! {
+    /// Connections of a zone to one place with one answer, together.
+    pub struct EgressSeen {
+        pub host: String,
+        pub port: u16,
+        pub allowed: bool,
+        /// Why not; empty where allowed.
+        pub reason: String,
+        pub connections: u32,
+        pub bytes_in: u64,
+        pub bytes_out: u64,
+    }
+}

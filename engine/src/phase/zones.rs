@@ -1,0 +1,47 @@
+//! The zones that a contract asks for: whether they are to be had, judged by what starting them showed.
+
+use super::halt;
+use crate::effect::Next;
+use crate::event::halt::HaltReason;
+use crate::event::zone::{ZoneRefusal, ZoneSeen};
+use crate::facts::Facts;
+
+/// What a run needs, each once.
+const NEEDED: [&str; 2] = ["agent", "exec"];
+
+/// The halt of a run whose zones are not to be had; `None` where they are, or are not asked for.
+pub(crate) fn missing(facts: &Facts) -> Option<Next> {
+    if !facts.policy().isolation.zones {
+        return None;
+    }
+    let zones = &facts.opened.zones;
+    if let Some(refused) = zones.iter().find(|seen| seen.refused.is_some()) {
+        return Some(unsatisfiable(facts, refused));
+    }
+    let unseen = NEEDED
+        .iter()
+        .find(|needed| !zones.iter().any(|seen| seen.zone == **needed));
+    unseen.map(|zone| {
+        let detail = alloc::format!("nobody saw the {zone} zone start");
+        halt(
+            facts,
+            HaltReason::IsolationUnsatisfiable,
+            ZoneRefusal::ProbeFailed.label(),
+            &detail,
+        )
+    })
+}
+
+/// The halt for one zone that did not start.
+pub(crate) fn unsatisfiable(facts: &Facts, seen: &ZoneSeen) -> Next {
+    let refusal = seen.refused.unwrap_or(ZoneRefusal::ProbeFailed);
+    let reason = match refusal {
+        ZoneRefusal::CredentialPathMounted => HaltReason::CredentialScopeInvalid,
+        ZoneRefusal::BackendMissing
+        | ZoneRefusal::BackendUnsafe
+        | ZoneRefusal::Privileged
+        | ZoneRefusal::AllowlistMissing
+        | ZoneRefusal::ProbeFailed => HaltReason::IsolationUnsatisfiable,
+    };
+    halt(facts, reason, refusal.label(), &seen.said)
+}
