@@ -42,6 +42,13 @@ const PROBED: &[&str] = &[
     "bounds.terminate_grace",
     "failures.on_check_timeout",
     "capture.output_cap",
+    "isolation.zones",
+    "isolation.toolchains",
+    "isolation.check_outputs",
+    "isolation.uid",
+    "isolation.memory_max",
+    "isolation.processes_max",
+    "isolation.scratch_max",
 ];
 
 /// The flags of the whole contract, as they were written.
@@ -61,7 +68,14 @@ pub(crate) struct ProbeFlags(pub(crate) Flags);
 pub(crate) struct DoctorFlags(pub(crate) Flags);
 
 /// Settings beside those that an examination looks at.
-const EXAMINED: &[&str] = &["loop.exec", "oracle.check_env", "oracle.coverage"];
+const EXAMINED: &[&str] = &[
+    "loop.exec",
+    "oracle.check_env",
+    "oracle.coverage",
+    "isolation.egress_allow",
+    "isolation.egress_max",
+    "isolation.agent_env",
+];
 
 fn examined(setting: &Setting) -> bool {
     probed(setting) || EXAMINED.contains(&setting.key)

@@ -365,7 +365,7 @@ impl Life {
         .with_fixed_checks(&state);
         if state.facts.policy().isolation.zones {
             let terms = Terms::of(state.facts.policy(), &workdir, &self.env);
-            world.zones = Some(Zones::new(terms, self.exe.clone(), false));
+            world.zones = Some(Zones::new(terms, self.exe.clone()));
         }
         let outcome = drive(state, &mut world, &mut ledger);
         world.shutdown();

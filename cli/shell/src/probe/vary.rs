@@ -71,11 +71,7 @@ fn ways(
         runs: plan.dimension_runs.max(1),
         ..site
     };
-    Ok(plan
-        .dimensions
-        .iter()
-        .map(|dimension| (dimension.plan)(&site))
-        .collect())
+    Ok(plan.dimensions.iter().map(|dimension| dimension.vary(&site)).collect())
 }
 
 /// Where a run of this place would be made, and what it would find there.

@@ -1,18 +1,19 @@
 //! The check of a contract, once, outside of any run: the same supervisor, environment and reading as in one.
 
-use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::OsStrExt as _;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 use engine::event::iteration::CheckPurpose;
 use engine::event::measurement::CommandRun;
+use engine::event::policy::Policy;
 use engine::{Effect, Observation, Reading, State};
 
 use crate::clock::Clock;
 use crate::driver::World as _;
 use crate::paths::{RunId, StateDir};
 use crate::process::{Supervisor, SupervisorOptions};
+use crate::scratch::SUPPORT;
 use crate::session::{RunError, signals};
 use crate::tree::{Options, Tree};
 use crate::world::zones::Zones;
@@ -74,7 +75,7 @@ pub(crate) fn check_until(
     let supervisor = Supervisor::start(&with.exe, options)?;
     let mut world = RealWorld::new(state, Clock::system(), run, &with.env, supervisor, stop.clone(), tree);
     world.around.clone_from(&with.around);
-    world.zones = zones_of(state, with);
+    world.zones = zones_of(copy, shelf, state.facts.policy(), with);
     let effect = Effect::Check {
         iteration: state.facts.iteration,
         attempt: 1,
@@ -96,10 +97,12 @@ pub(crate) fn check_until(
     }
 }
 
-/// Where the contract asks for zones, its check runs in one here too.
-fn zones_of(state: &State, with: &Surroundings) -> Option<Zones> {
-    let (policy, opened) = (state.facts.policy(), &state.facts.opened);
-    let at = Path::new(OsStr::from_bytes(&opened.workdir.0));
-    let terms = policy.isolation.zones.then(|| Terms::of(policy, at, &with.env))?;
-    Some(Zones::new(terms, with.exe.clone(), true))
+/// Where the contract asks for zones, its check runs in one here too, and sees the copy where the copy is.
+fn zones_of(copy: &Path, shelf: &Path, policy: &Policy, with: &Surroundings) -> Option<Zones> {
+    let terms = policy.isolation.zones.then(|| Terms::of(policy, copy, &with.env))?;
+    let support = shelf
+        .parent()
+        .map(|place| place.join(SUPPORT))
+        .filter(|dir| dir.is_dir());
+    Some(Zones::of_a_copy(terms, with.exe.clone(), support))
 }

@@ -34,6 +34,9 @@ pub use traces::Traces;
 /// How the name of every place begins. Whoever normalises output knows it for a name that is made up.
 const PREFIX: &str = "tmp-loopexec-";
 
+/// Where what is injected into a run lies, in a place.
+pub(crate) const SUPPORT: &str = "support";
+
 /// One place. Dropping it removes it with all that is in it.
 #[derive(Debug)]
 pub struct Scratch {
@@ -103,7 +106,7 @@ impl Scratch {
     }
 
     pub fn support(&self) -> PathBuf {
-        self.root.join("support")
+        self.root.join(SUPPORT)
     }
 
     /// All of these.

@@ -17,7 +17,7 @@ const ID_CONTEXT: &str = "loopexec tree manifest 1";
 const FIXED_BYTES: usize = 1 + 4 + 8 + 32 + 4;
 
 /// The name of a tree.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TreeId(pub [u8; 32]);
 
 impl TreeId {

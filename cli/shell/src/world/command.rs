@@ -47,7 +47,7 @@ pub(super) fn inherited(env: &[(OsString, OsString)]) -> Vec<(OsString, OsString
 }
 
 /// The words to start; a command that the user wrote as one string goes to the shell.
-pub(super) fn argv(command: &Command) -> Vec<OsString> {
+pub(crate) fn argv(command: &Command) -> Vec<OsString> {
     let words = command.words.iter().map(|word| OsString::from_vec(word.0.clone()));
     if command.shell {
         ["/bin/sh".into(), "-c".into()].into_iter().chain(words).collect()

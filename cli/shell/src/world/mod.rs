@@ -42,6 +42,7 @@ use crate::tree::Tree;
 
 use assertions::Assertions;
 pub use check::Oracle;
+pub(crate) use command::argv;
 pub(crate) use detection::detection;
 pub use execute::resolve_programs;
 use own::OwnFiles;

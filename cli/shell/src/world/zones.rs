@@ -42,19 +42,32 @@ pub(crate) struct Zones {
     /// The binary that is started once more as launcher and init.
     pub(crate) exe: PathBuf,
     /// This world is one copy: there is nothing to bring to it and nothing to bring back.
-    pub(crate) is_copy: bool,
+    is_copy: bool,
+    /// What is injected into a run, seen where it is.
+    injected: Option<PathBuf>,
     agent: Option<Volume>,
     exec: Option<Volume>,
 }
 
 impl Zones {
-    pub(crate) fn new(terms: Result<Terms, Refusal>, exe: PathBuf, is_copy: bool) -> Self {
+    /// Of a run.
+    pub(crate) fn new(terms: Result<Terms, Refusal>, exe: PathBuf) -> Self {
         Self {
             terms,
             exe,
-            is_copy,
+            is_copy: false,
+            injected: None,
             agent: None,
             exec: None,
+        }
+    }
+
+    /// Of one copy, with the directory of what is injected into its runs.
+    pub(crate) fn of_a_copy(terms: Result<Terms, Refusal>, exe: PathBuf, injected: Option<PathBuf>) -> Self {
+        Self {
+            is_copy: true,
+            injected,
+            ..Self::new(terms, exe)
         }
     }
 }
@@ -179,7 +192,12 @@ impl RealWorld {
         let shared = shared.map(|(dir, name, writable)| (dir.to_path_buf(), inside(name), writable));
         let outputs = terms.outputs().iter();
         let outputs = outputs.map(|output| (source.join(output), terms.at().join(output), true));
-        let mut binds = Vec::new();
+        let injected = self.zones.as_ref().and_then(|zones| zones.injected.clone());
+        let mut binds: Vec<Bind> = Vec::from_iter(injected.map(|dir| Bind {
+            source: dir.clone(),
+            at: dir,
+            writable: false,
+        }));
         for (dir, at, writable) in outputs.chain(shared) {
             let failed = |error| unprepared(format!("{}: {error}", dir.display()));
             fs::create_dir_all(&dir).map_err(failed)?;

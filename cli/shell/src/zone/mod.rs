@@ -11,6 +11,7 @@
 //! plan on its standard input, starts the zone, and leaves word of what was in force ([`ZoneReport`]).
 
 pub(crate) mod account;
+mod pair;
 pub(crate) mod plan;
 pub(crate) mod preflight;
 mod report;
@@ -19,6 +20,7 @@ mod terms;
 mod toolchain;
 pub(crate) mod volume;
 
+pub use pair::{Entered, Entry, Pair};
 pub use plan::{Bind, Egress, Limits, Network, Work, Zone, ZonePlan};
 pub use report::{Connection, Ended, Refusal, RefusalCause, Tier, ZoneFacts, ZoneReport};
 pub(crate) use terms::Order;

@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 use crate::process::bytes;
 
 /// Where a zone finds its home: empty, in memory, its own.
-pub const HOME_AT: &str = "/home/loopexec";
+pub(crate) const HOME_AT: &str = "/home/loopexec";
 
 /// Where a zone finds a directory for temporary files, likewise.
-pub const TMP_AT: &str = "/tmp";
+pub(crate) const TMP_AT: &str = "/tmp";
 
 /// Below this lies what a zone exchanges with the governor, and the init.
-pub const EXCHANGE_AT: &str = "/loopexec";
+pub(crate) const EXCHANGE_AT: &str = "/loopexec";
 
 /// Which of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,11 +5,12 @@ use std::fs;
 use std::path::Path;
 
 use engine::event::policy::Policy;
-use engine::event::zone::{ZoneRefusal, ZoneSeen};
+use engine::event::zone::ZoneSeen;
 
 use super::account::{self, account};
+use super::pair::run_once;
 use super::{Order, Refusal, RefusalCause, Terms, Zone, hand_over};
-use crate::process::{CommandSpec, Deadlines, Input, Outcome, Supervisor, SupervisorOptions, Wishes};
+use crate::process::{CommandSpec, Deadlines, Input, Outcome, Wishes};
 use crate::scratch::Scratch;
 
 /// A zone that takes longer to start than this is none.
@@ -62,16 +63,7 @@ fn start(terms: &Terms, zone: Zone, env: &Variables, exe: &Path, wishes: &Wishes
         label: format!("{} zone", zone.name()),
         ..CommandSpec::default()
     };
-    let options = SupervisorOptions {
-        runtime_dir: None,
-        env: env.to_vec(),
-    };
-    let run = Supervisor::start(exe, options).and_then(|mut supervisor| {
-        let run = supervisor.run(&spec, wishes);
-        supervisor.shutdown();
-        run
-    });
-    let run = run.map_err(|error| failed(error.to_string()))?;
+    let run = run_once(exe, env, &spec, wishes).map_err(failed)?;
     let told = String::from_utf8_lossy(run.stderr.inline.as_deref().unwrap_or(&run.stderr.head)).into_owned();
     let Some((seen, ending)) = account(&report, zone) else {
         return Err(failed(format!(
@@ -96,10 +88,4 @@ fn start(terms: &Terms, zone: Zone, env: &Variables, exe: &Path, wishes: &Wishes
 
 fn refused(zone: Zone, refusal: Refusal) -> ZoneSeen {
     account::refused(zone, refusal)
-}
-
-/// The refusal of one of them, for those who ask beside a run.
-pub(crate) fn refusal(seen: &[ZoneSeen]) -> Option<(ZoneRefusal, &str)> {
-    seen.iter()
-        .find_map(|seen| seen.refused.map(|refusal| (refusal, seen.said.as_str())))
 }

@@ -27,7 +27,10 @@ pub(crate) struct Volume {
 }
 
 /// What a command did to the tree of a volume.
+#[derive(Debug, Default)]
 pub(crate) struct Left {
+    /// The tree as it left it.
+    pub(crate) tree: TreeId,
     pub(crate) put: Vec<Entry>,
     pub(crate) removed: Vec<Vec<u8>>,
 }
@@ -58,11 +61,6 @@ impl Volume {
         self.renew(&dir)
             .map_err(|error| format!("{}: {error}", dir.display()))?;
         Ok(dir)
-    }
-
-    /// A directory of the governor's own that no zone sees.
-    pub(crate) fn aside(&self) -> PathBuf {
-        self.scratch.tmp()
     }
 
     /// Makes the recorded files those of `tree`, whatever was done to them.
@@ -101,8 +99,8 @@ impl Volume {
         let before = self.tree.manifest(before).map_err(said)?;
         let now = self.tree.current();
         let mut left = Left {
-            put: Vec::new(),
-            removed: Vec::new(),
+            tree: seen.id,
+            ..Left::default()
         };
         for change in diff(&before, now) {
             match now.entry(&change.path) {

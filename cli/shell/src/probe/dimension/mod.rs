@@ -70,13 +70,27 @@ pub fn by_name(name: &str) -> Option<&'static Dimension> {
     ALL.iter().copied().find(|dimension| dimension.name == name)
 }
 
+/// What a zone has of its own, whatever stands around the command in it.
+const OF_A_ZONE: &[&str] = &["network", "home", "tmp"];
+
 impl Dimension {
+    /// How it can be varied here.
+    ///
+    /// # Errors
+    /// Why it cannot be.
+    pub(super) fn vary(&self, site: &Site<'_>) -> Result<Varied, String> {
+        if site.is_zoned && OF_A_ZONE.contains(&self.name) {
+            return Err("the check runs in a zone, which has one of its own".to_owned());
+        }
+        (self.plan)(site)
+    }
+
     /// Its first way to vary a run, what it says of it, and what stands around the command for that alone.
     ///
     /// # Errors
     /// Why it cannot be varied here.
     pub(crate) fn plainest(&self, site: &Site<'_>) -> Result<(String, Perturbation, Option<Perturbation>), String> {
-        let varied = (self.plan)(site)?;
+        let varied = self.vary(site)?;
         let first = varied.variations.into_iter().next();
         let first = first.ok_or_else(|| "there is no other way than this one".to_owned())?;
         Ok((first.says, first.how, varied.tool))
@@ -88,6 +102,11 @@ impl Dimension {
 /// # Errors
 /// Why they cannot be here, and what to do about it.
 pub(crate) fn tracer(site: &Site<'_>, file: &Path) -> Result<Perturbation, String> {
+    if site.is_zoned {
+        return Err(
+            "the check runs in a zone, where nothing may trace it: leave out --hermetic or --isolate".to_owned(),
+        );
+    }
     if !site.has(trace::STRACE) {
         return Err(format!("strace is not installed: {}", trace::REMEDY));
     }

@@ -30,6 +30,8 @@ pub(crate) struct Site<'a> {
     /// How many processors the check has.
     pub processors: usize,
     pub is_root: bool,
+    /// The check runs in a zone.
+    pub is_zoned: bool,
     pub workdir: PathBuf,
     pub wishes: &'a Wishes,
     pub supervisor: RefCell<Supervisor>,
@@ -56,6 +58,7 @@ impl<'a> Site<'a> {
             env,
             processors: processors(),
             is_root: geteuid().is_root(),
+            is_zoned: policy.isolation.zones,
             workdir: dir,
             wishes,
             supervisor: Supervisor::start(exe, options)?.into(),

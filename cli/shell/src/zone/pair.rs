@@ -1,0 +1,178 @@
+//! One pair of zones, outside of any run: the work once, then the check on what it left. The user's tree stays as it is.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use engine::event::policy::{Command, Policy};
+use engine::event::zone::ZoneSeen;
+
+use super::account::{self, Ending, account};
+use super::volume::{Left, Volume};
+use super::{Order, Refusal, RefusalCause, Terms, Zone, ZonePlan};
+use crate::process::{CommandRun, CommandSpec, Deadlines, Input, Outcome, Supervisor, SupervisorOptions, Wishes};
+use crate::scratch::Scratch;
+use crate::tree::{Options, Tree, TreeId};
+use crate::world::{argv, hermetic};
+
+/// What a pair is made of.
+#[derive(Debug)]
+pub struct Pair<'a> {
+    pub policy: &'a Policy,
+    /// An absolute path without links.
+    pub workdir: &'a Path,
+    pub env: &'a [(OsString, OsString)],
+    pub exe: &'a Path,
+    pub wishes: &'a Wishes,
+}
+
+/// One zone of it, afterwards.
+#[derive(Debug)]
+pub struct Entered {
+    pub seen: ZoneSeen,
+    /// Absent when the command did not end by itself, or was not started.
+    pub exit: Option<i32>,
+    pub stdout: Vec<u8>,
+    pub stderr: Vec<u8>,
+}
+
+/// The whole of it.
+#[derive(Debug)]
+pub struct Entry {
+    /// Absent without a work command.
+    pub agent: Option<Entered>,
+    pub exec: Entered,
+    /// What the work changed, by path.
+    pub changed: Vec<Vec<u8>>,
+}
+
+impl Pair<'_> {
+    /// Both plans, for people: nothing is made and nothing starts.
+    ///
+    /// # Errors
+    /// What this machine or this contract does not allow.
+    pub fn plans(&self) -> Result<[ZonePlan; 2], Refusal> {
+        let terms = Terms::of(self.policy, self.workdir, self.env)?;
+        Ok([Zone::Agent, Zone::Exec].map(|zone| {
+            let order = self.order(zone, PathBuf::from("VOLUME"), PathBuf::from("REPORT"));
+            terms.plan(order)
+        }))
+    }
+
+    /// Runs it.
+    ///
+    /// # Errors
+    /// What keeps a zone from being prepared. One that does not start says so in its account.
+    pub fn run(&self) -> Result<Entry, Refusal> {
+        let terms = Terms::of(self.policy, self.workdir, self.env)?;
+        self.enter(&terms).map_err(|message| Refusal {
+            cause: RefusalCause::ProbeFailed,
+            message,
+        })
+    }
+
+    fn enter(&self, terms: &Terms) -> Result<Entry, String> {
+        let scratch = Scratch::beside(self.workdir, "zones").map_err(|error| error.to_string())?;
+        let mut tree =
+            Tree::open(self.workdir, &scratch.shelf(), Options::default()).map_err(|error| error.to_string())?;
+        let before = tree.snapshot().map_err(|error| error.to_string())?.id;
+        let report = scratch.tmp().join("zone.json");
+        let mut left = Left::default();
+        let mut after = before;
+        let agent = if self.policy.exec.is_empty() {
+            None
+        } else {
+            let mut volume = Volume::new(&tree, "agent", terms.owner())?;
+            volume.bring(before)?;
+            let entered = self.start(terms, Zone::Agent, volume.place(), &report)?;
+            left = volume.keep(before)?;
+            after = left.tree;
+            Some(entered)
+        };
+        let mut volume = Volume::new(&tree, "exec", terms.owner())?;
+        volume.bring(TreeId(after.0))?;
+        let exec = self.start(terms, Zone::Exec, volume.place(), &report)?;
+        let changed = left.put.into_iter().map(|entry| entry.path).chain(left.removed);
+        Ok(Entry {
+            agent,
+            exec,
+            changed: changed.collect(),
+        })
+    }
+
+    fn order(&self, zone: Zone, source: PathBuf, report: PathBuf) -> Order {
+        Order {
+            zone,
+            source,
+            binds: Vec::new(),
+            argv: argv(self.command(zone)),
+            inherited: match zone {
+                Zone::Agent => self.env.to_vec(),
+                Zone::Exec => hermetic::offered(self.policy, self.env),
+            },
+            env: Vec::new(),
+            input: None,
+            umask: None,
+            report,
+        }
+    }
+
+    fn command(&self, zone: Zone) -> &Command {
+        match zone {
+            Zone::Agent => &self.policy.exec,
+            Zone::Exec => &self.policy.oracle.check,
+        }
+    }
+
+    fn start(&self, terms: &Terms, zone: Zone, source: PathBuf, report: &Path) -> Result<Entered, String> {
+        let _none_of_the_other_zone = std::fs::remove_file(report);
+        let plan = terms.plan(self.order(zone, source, report.to_path_buf()));
+        let bounds = &self.policy.bounds;
+        let timeout_ms = match zone {
+            Zone::Agent => bounds.command_timeout_ms,
+            Zone::Exec => bounds.check_timeout_ms,
+        };
+        let spec = CommandSpec {
+            argv: account::launcher(self.exe),
+            cwd: "/".into(),
+            input: Input::Bytes(postcard::to_stdvec(&plan).map_err(|error| error.to_string())?),
+            deadlines: Deadlines {
+                timeout_ms,
+                grace_ms: bounds.grace_ms,
+                ..Deadlines::default()
+            },
+            label: zone.name().to_owned(),
+            ..CommandSpec::default()
+        };
+        let run = run_once(self.exe, self.env, &spec, self.wishes)?;
+        let (seen, ending) = account(report, zone).ok_or("its launcher ended without a word")?;
+        let exit = match (ending, run.outcome) {
+            (Ending::AsSeen, Outcome::Exited(code)) if run.stop.is_none() => Some(code),
+            _ => None,
+        };
+        Ok(Entered {
+            seen,
+            exit,
+            stdout: run.stdout.inline.unwrap_or(run.stdout.head),
+            stderr: run.stderr.inline.unwrap_or(run.stderr.head),
+        })
+    }
+}
+
+/// One command under a supervisor of its own.
+pub(super) fn run_once(
+    exe: &Path,
+    env: &[(OsString, OsString)],
+    spec: &CommandSpec,
+    wishes: &Wishes,
+) -> Result<CommandRun, String> {
+    let options = SupervisorOptions {
+        runtime_dir: None,
+        env: env.to_vec(),
+    };
+    let run = Supervisor::start(exe, options).and_then(|mut supervisor| {
+        let run = supervisor.run(spec, wishes);
+        supervisor.shutdown();
+        run
+    });
+    run.map_err(|error| error.to_string())
+}
