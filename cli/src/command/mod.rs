@@ -8,6 +8,7 @@ mod doctor;
 mod explain_halt;
 mod export;
 mod init;
+mod isolate;
 mod life;
 mod probe_check;
 mod ratchet;
@@ -89,6 +90,7 @@ commands! {
     ExplainHalt(explain_halt) = "explain-halt", "0, 30";
     ProbeCheck(probe_check) = "probe-check", "0, 14, 18, 30, 40";
     Doctor(doctor) = "doctor", "0, 13, 15, 17, 30, 40";
+    Isolate(isolate) = "isolate", "0, 13, 20, 30, 40";
     Check(check) = "check", "0, 20";
     Ratchet(ratchet) = "ratchet", "0, 30";
     Ack(ack) = "ack", "0, 30";

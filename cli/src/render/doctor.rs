@@ -114,7 +114,7 @@ struct LeftRunning {
     command: String,
 }
 
-/// Facts about the machine; nothing is isolated yet.
+/// Facts about the machine; what was found by starting both zones.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Isolation {

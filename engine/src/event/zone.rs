@@ -3,6 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::halt::HaltReason;
 use super::shape::{label, wire};
 
 label! {
@@ -16,6 +17,20 @@ label! {
         CredentialPathMounted = "credential_path_mounted",
     }
 }
+impl ZoneRefusal {
+    /// What a run that needs the zone halts with.
+    pub const fn reason(self) -> HaltReason {
+        match self {
+            Self::CredentialPathMounted => HaltReason::CredentialScopeInvalid,
+            Self::BackendMissing
+            | Self::BackendUnsafe
+            | Self::Privileged
+            | Self::AllowlistMissing
+            | Self::ProbeFailed => HaltReason::IsolationUnsatisfiable,
+        }
+    }
+}
+
 wire! {
     /// One zone, as its init and its launcher told it.
     pub struct ZoneSeen {

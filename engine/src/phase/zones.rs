@@ -2,7 +2,6 @@
 
 use super::halt;
 use crate::effect::Next;
-use crate::event::halt::HaltReason;
 use crate::event::zone::{ZoneRefusal, ZoneSeen};
 use crate::facts::Facts;
 
@@ -35,13 +34,5 @@ pub(crate) fn missing(facts: &Facts) -> Option<Next> {
 /// The halt for one zone that did not start.
 pub(crate) fn unsatisfiable(facts: &Facts, seen: &ZoneSeen) -> Next {
     let refusal = seen.refused.unwrap_or(ZoneRefusal::ProbeFailed);
-    let reason = match refusal {
-        ZoneRefusal::CredentialPathMounted => HaltReason::CredentialScopeInvalid,
-        ZoneRefusal::BackendMissing
-        | ZoneRefusal::BackendUnsafe
-        | ZoneRefusal::Privileged
-        | ZoneRefusal::AllowlistMissing
-        | ZoneRefusal::ProbeFailed => HaltReason::IsolationUnsatisfiable,
-    };
-    halt(facts, reason, refusal.label(), &seen.said)
+    halt(facts, refusal.reason(), refusal.label(), &seen.said)
 }

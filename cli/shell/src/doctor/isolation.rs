@@ -1,36 +1,19 @@
-//! What this machine could isolate with: facts, found by doing. Isolation itself is not built (SPEC 14).
+//! What this machine can isolate with: facts, found by doing. Both zones are started once, with nothing to do.
 
-use std::ffi::{OsStr, OsString};
 use std::fs;
 
-use crate::process::{CommandSpec, Deadlines, Outcome, Supervisor, SupervisorOptions, landlock_abi, which};
+use engine::event::zone::{ZoneRefusal, ZoneSeen};
+
+use crate::process::landlock_abi;
+use crate::zone::preflight;
 
 use super::{Concern, Looked, Patient};
 
 pub(super) static CONCERN: Concern = Concern {
     name: "isolation",
-    doc: "facts about what this machine could isolate with; nothing is isolated yet",
+    doc: "whether work and check can run in zones of their own",
     look,
 };
-
-/// A start that takes longer than this is none.
-const START_LIMIT_MS: u64 = 10_000;
-
-/// A new user, process and network namespace, and nothing writable.
-const BWRAP: &[&str] = &[
-    "--unshare-user",
-    "--unshare-pid",
-    "--unshare-net",
-    "--die-with-parent",
-    "--ro-bind",
-    "/",
-    "/",
-    "--proc",
-    "/proc",
-    "--dev",
-    "/dev",
-    "true",
-];
 
 /// Files of the kernel that withhold user namespaces, and what they hold where they do.
 const WITHHELD: &[(&str, &str)] = &[
@@ -39,10 +22,13 @@ const WITHHELD: &[(&str, &str)] = &[
     ("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1"),
 ];
 
+/// What to do where zones are not asked for.
+const REMEDY: &str = "where the work is not trusted, make this possible and add --isolate";
+
 /// What was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// Whether `bwrap` starts a program in namespaces of its own; `None` where there is no bwrap.
+    /// Whether both zones start; `None` where there is no bwrap.
     pub bwrap_starts: Option<bool>,
     /// Whether the kernel's settings withhold namespaces from users.
     pub user_namespaces_withheld: bool,
@@ -59,88 +45,78 @@ fn look(patient: &Patient, looked: &mut Looked) {
     match withheld {
         Some((file, value)) => {
             let detail = format!("it says {value}: programs of a user get no namespaces of their own");
-            looked.note(&CONCERN, file, detail, "an administrator can change it");
+            looked.note(
+                &CONCERN,
+                file,
+                detail,
+                "an administrator can change it, or give bwrap an AppArmor profile",
+            );
         }
         None => looked.ok(&CONCERN, "user namespaces", "no setting of the kernel withholds them"),
     }
-    bwrap(patient, looked);
     looked.isolation.landlock_abi = landlock_abi();
     match looked.isolation.landlock_abi {
         Some(abi) => looked.ok(&CONCERN, "Landlock", format!("the kernel has version {abi} of it")),
         None => looked.note(&CONCERN, "Landlock", "the kernel has none, or it is switched off", ""),
     }
-    looked.note(
-        &CONCERN,
-        "zones",
-        "work and check run with your rights, in your file system and network: isolation is not built yet",
-        "where the work is not trusted, run loopexec in a container or a machine of its own",
-    );
+    zones(patient, looked);
 }
 
-fn bwrap(patient: &Patient, looked: &mut Looked) {
-    let Ok(program) = which(OsStr::new("bwrap"), &patient.workdir, patient.variable("PATH")) else {
-        return looked.note(
-            &CONCERN,
-            "bwrap",
-            "no directory of PATH has it",
-            "install bubblewrap to have it",
-        );
-    };
-    let argv = [program.into_os_string()]
-        .into_iter()
-        .chain(BWRAP.iter().map(OsString::from))
-        .collect();
-    let spec = CommandSpec {
-        argv,
-        cwd: "/".into(),
-        deadlines: Deadlines {
-            timeout_ms: Some(START_LIMIT_MS),
-            ..Deadlines::default()
-        },
-        label: "bwrap".to_owned(),
-        ..CommandSpec::default()
-    };
-    let options = SupervisorOptions {
-        runtime_dir: None,
-        env: patient.env.clone(),
-    };
-    let started = Supervisor::start(&patient.exe, options).and_then(|mut supervisor| {
-        let run = supervisor.run(&spec, &patient.stop.wishes);
-        supervisor.shutdown();
-        run
-    });
-    let (starts, why) = match started {
-        Ok(run) if run.outcome == Outcome::Exited(0) && run.stop.is_none() => (true, String::new()),
-        Ok(run) => {
-            let told = run.stderr.inline.unwrap_or(run.stderr.head);
-            let told = String::from_utf8_lossy(&told)
-                .lines()
-                .next()
-                .unwrap_or_default()
-                .to_owned();
-            (
-                false,
-                if told.is_empty() {
-                    format!("{:?}", run.outcome)
-                } else {
-                    told
-                },
-            )
+fn zones(patient: &Patient, looked: &mut Looked) {
+    let wanted = patient.policy.isolation.zones;
+    let mut policy = patient.policy.clone();
+    policy.isolation.zones = true;
+    let seen = preflight::see(
+        &policy,
+        &patient.workdir,
+        &patient.env,
+        &patient.exe,
+        &patient.stop.wishes,
+    );
+    let missing = seen
+        .iter()
+        .any(|zone| zone.refused == Some(ZoneRefusal::BackendMissing));
+    looked.isolation.bwrap_starts = (!missing).then(|| seen.iter().all(|zone| zone.refused.is_none()));
+    for zone in &seen {
+        let subject = format!("{} zone", zone.zone);
+        match zone.refused {
+            None => looked.ok(&CONCERN, subject, format!("it starts: {}", zone.facts)),
+            Some(refusal) if wanted => {
+                let fault = (refusal.reason(), refusal.label());
+                looked.problem(
+                    &CONCERN,
+                    fault,
+                    subject,
+                    zone.said.clone(),
+                    "or run without --isolate, unprotected",
+                );
+            }
+            Some(_) => looked.note(&CONCERN, subject, zone.said.clone(), REMEDY),
         }
-        Err(error) => (false, error.to_string()),
-    };
-    looked.isolation.bwrap_starts = Some(starts);
-    match starts {
-        true => looked.ok(
+    }
+    terms(patient, looked, &seen);
+}
+
+/// What zones that start would mean for this contract.
+fn terms(patient: &Patient, looked: &mut Looked, seen: &[ZoneSeen]) {
+    let isolation = &patient.policy.isolation;
+    if !isolation.zones {
+        let starts = seen.iter().all(|zone| zone.refused.is_none());
+        let remedy = if starts {
+            "add --isolate to run them in zones of their own"
+        } else {
+            REMEDY
+        };
+        let detail = "work and check run with your rights, in your file system and network";
+        return looked.note(&CONCERN, "the contract", detail, remedy);
+    }
+    if isolation.egress_allow.is_empty() && !patient.policy.exec.is_empty() {
+        let detail = "the work can connect to nothing: an agent does not reach its model";
+        looked.note(
             &CONCERN,
-            "bwrap",
-            "it starts a program in user, process and network namespaces",
-        ),
-        false => looked.note(
-            &CONCERN,
-            "bwrap",
-            format!("it is there and does not start: {why}"),
-            "let users have namespaces",
-        ),
+            "the contract",
+            detail,
+            "name the model's host with --egress-allow HOST:PORT",
+        );
     }
 }

@@ -41,7 +41,7 @@ pub(crate) fn account(report: &Path, zone: Zone) -> Option<(ZoneSeen, Ending)> {
         ..blank(zone)
     };
     if let Some(refused) = left.refused {
-        seen.refused = Some(refusal(refused.cause));
+        seen.refused = Some(refused.cause.into());
         seen.said = refused.message;
         return Some((seen, Ending::Refused));
     }
@@ -64,7 +64,7 @@ pub(crate) fn account(report: &Path, zone: Zone) -> Option<(ZoneSeen, Ending)> {
 /// A zone that nothing was started in.
 pub(crate) fn refused(zone: Zone, refused: Refusal) -> ZoneSeen {
     ZoneSeen {
-        refused: Some(refusal(refused.cause)),
+        refused: Some(refused.cause.into()),
         said: refused.message,
         ..blank(zone)
     }
@@ -94,14 +94,16 @@ fn egress(connection: Connection) -> EgressSeen {
     }
 }
 
-fn refusal(cause: RefusalCause) -> ZoneRefusal {
-    match cause {
-        RefusalCause::BackendMissing => ZoneRefusal::BackendMissing,
-        RefusalCause::BackendUnsafe => ZoneRefusal::BackendUnsafe,
-        RefusalCause::Privileged => ZoneRefusal::Privileged,
-        RefusalCause::ProbeFailed => ZoneRefusal::ProbeFailed,
-        RefusalCause::AllowlistMissing => ZoneRefusal::AllowlistMissing,
-        RefusalCause::CredentialPathMounted => ZoneRefusal::CredentialPathMounted,
+impl From<RefusalCause> for ZoneRefusal {
+    fn from(cause: RefusalCause) -> Self {
+        match cause {
+            RefusalCause::BackendMissing => Self::BackendMissing,
+            RefusalCause::BackendUnsafe => Self::BackendUnsafe,
+            RefusalCause::Privileged => Self::Privileged,
+            RefusalCause::ProbeFailed => Self::ProbeFailed,
+            RefusalCause::AllowlistMissing => Self::AllowlistMissing,
+            RefusalCause::CredentialPathMounted => Self::CredentialPathMounted,
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use super::volume::{Left, Volume};
 use super::{Order, Refusal, RefusalCause, Terms, Zone, ZonePlan};
 use crate::process::{CommandRun, CommandSpec, Deadlines, Input, Outcome, Supervisor, SupervisorOptions, Wishes};
 use crate::scratch::Scratch;
+use crate::session::signals;
 use crate::tree::{Options, Tree, TreeId};
 use crate::world::{argv, hermetic};
 
@@ -20,9 +21,10 @@ pub struct Pair<'a> {
     pub policy: &'a Policy,
     /// An absolute path without links.
     pub workdir: &'a Path,
+    /// The environment, as it was when the program started.
     pub env: &'a [(OsString, OsString)],
+    /// The binary that is started once more as supervisor, launcher and init.
     pub exe: &'a Path,
-    pub wishes: &'a Wishes,
 }
 
 /// One zone of it, afterwards.
@@ -71,6 +73,7 @@ impl Pair<'_> {
     }
 
     fn enter(&self, terms: &Terms) -> Result<Entry, String> {
+        let stop = signals::watch(self.workdir).map_err(|error| error.to_string())?;
         let scratch = Scratch::beside(self.workdir, "zones").map_err(|error| error.to_string())?;
         let mut tree =
             Tree::open(self.workdir, &scratch.shelf(), Options::default()).map_err(|error| error.to_string())?;
@@ -83,14 +86,14 @@ impl Pair<'_> {
         } else {
             let mut volume = Volume::new(&tree, "agent", terms.owner())?;
             volume.bring(before)?;
-            let entered = self.start(terms, Zone::Agent, volume.place(), &report)?;
+            let entered = self.start(terms, Zone::Agent, volume.place(), &report, &stop.wishes)?;
             left = volume.keep(before)?;
             after = left.tree;
             Some(entered)
         };
         let mut volume = Volume::new(&tree, "exec", terms.owner())?;
         volume.bring(TreeId(after.0))?;
-        let exec = self.start(terms, Zone::Exec, volume.place(), &report)?;
+        let exec = self.start(terms, Zone::Exec, volume.place(), &report, &stop.wishes)?;
         let changed = left.put.into_iter().map(|entry| entry.path).chain(left.removed);
         Ok(Entry {
             agent,
@@ -123,7 +126,14 @@ impl Pair<'_> {
         }
     }
 
-    fn start(&self, terms: &Terms, zone: Zone, source: PathBuf, report: &Path) -> Result<Entered, String> {
+    fn start(
+        &self,
+        terms: &Terms,
+        zone: Zone,
+        source: PathBuf,
+        report: &Path,
+        wishes: &Wishes,
+    ) -> Result<Entered, String> {
         let _none_of_the_other_zone = std::fs::remove_file(report);
         let plan = terms.plan(self.order(zone, source, report.to_path_buf()));
         let bounds = &self.policy.bounds;
@@ -143,7 +153,7 @@ impl Pair<'_> {
             label: zone.name().to_owned(),
             ..CommandSpec::default()
         };
-        let run = run_once(self.exe, self.env, &spec, self.wishes)?;
+        let run = run_once(self.exe, self.env, &spec, wishes)?;
         let (seen, ending) = account(report, zone).ok_or("its launcher ended without a word")?;
         let exit = match (ending, run.outcome) {
             (Ending::AsSeen, Outcome::Exited(code)) if run.stop.is_none() => Some(code),
