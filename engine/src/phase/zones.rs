@@ -24,7 +24,7 @@ pub(crate) fn missing(facts: &Facts) -> Option<Next> {
         let detail = alloc::format!("nobody saw the {zone} zone start");
         halt(
             facts,
-            HaltReason::IsolationUnsatisfiable,
+            ZoneRefusal::ProbeFailed.reason(),
             ZoneRefusal::ProbeFailed.label(),
             &detail,
         )
