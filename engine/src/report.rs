@@ -11,6 +11,7 @@ use crate::event::halt::HaltReason;
 use crate::event::id::{Digest, Stamp};
 use crate::event::iteration::{CheckPurpose, RejectCause};
 use crate::event::measurement::{CommandRun, StopCause};
+use crate::event::zone::EgressSeen;
 use crate::vet;
 
 /// How an iteration ended for its candidate.
@@ -38,6 +39,8 @@ pub struct CommandRow {
     pub duration_ms: u64,
     pub output_bytes: u64,
     pub survivors: usize,
+    /// The zone that it ran in; empty for none.
+    pub zone: String,
 }
 
 /// One iteration. Number 0 is the baseline.
@@ -109,10 +112,40 @@ pub struct Totals {
     pub cpu_ms: u64,
     pub output_bytes: u64,
     pub survivors_ended: u64,
+    /// Processes that were still in a zone when its command had ended, and went with it.
+    pub left_inside: u64,
     pub resumes: u32,
     pub amendments: u32,
     /// Times the wall clock and the monotonic clock disagreed by more than two seconds.
     pub clock_jumps: u32,
+}
+
+/// What the zones of a run connected to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Egress {
+    pub rows: Vec<EgressSeen>,
+    /// Connections to places that are not among the rows.
+    pub more: u64,
+}
+
+/// Places of a whole run that are named.
+const EGRESS_NAMED: usize = 64;
+
+impl Egress {
+    fn add(&mut self, seen: &EgressSeen) {
+        let same = |row: &&mut EgressSeen| {
+            (&row.host, row.port, row.allowed, &row.reason) == (&seen.host, seen.port, seen.allowed, &seen.reason)
+        };
+        if let Some(row) = self.rows.iter_mut().find(same) {
+            row.connections = row.connections.saturating_add(seen.connections);
+            row.bytes_in = row.bytes_in.saturating_add(seen.bytes_in);
+            row.bytes_out = row.bytes_out.saturating_add(seen.bytes_out);
+        } else if self.rows.len() < EGRESS_NAMED {
+            self.rows.push(seen.clone());
+        } else {
+            self.more = self.more.saturating_add(seen.connections.into());
+        }
+    }
 }
 
 /// The fold.
@@ -120,6 +153,7 @@ pub struct Totals {
 pub struct Report {
     pub rows: Vec<Row>,
     pub totals: Totals,
+    pub egress: Egress,
     /// Things a reader should know that are not findings.
     pub warnings: Vec<String>,
     clock: Option<Stamp>,
@@ -183,7 +217,12 @@ impl Report {
             duration_ms: run.duration_ms,
             output_bytes,
             survivors: run.survivors.len(),
+            zone: run.zone.as_ref().map(|zone| zone.zone.clone()).unwrap_or_default(),
         });
+        if let Some(zone) = &run.zone {
+            self.totals.left_inside += u64::from(zone.left_inside);
+            zone.egress.iter().for_each(|seen| self.egress.add(seen));
+        }
     }
 
     fn tick(&mut self, at: Stamp) {

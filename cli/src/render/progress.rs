@@ -245,6 +245,7 @@ mod tests {
                 duration_ms: 38_000,
                 output_bytes: 0,
                 survivors: 0,
+                zone: String::new(),
             }],
             interrupted: false,
             collector: "tap".to_owned(),

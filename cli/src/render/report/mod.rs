@@ -1,5 +1,6 @@
 //! The report of a run: one fold, three renderings (SPEC 13.6).
 
+mod isolation;
 mod pins;
 mod rows;
 mod write;
@@ -12,6 +13,7 @@ use shell::clock::Utc;
 use shell::record::Record;
 
 use super::Guards;
+use isolation::Isolation;
 use pins::Pins;
 use rows::Row;
 
@@ -40,6 +42,7 @@ pub(crate) struct Report {
     pub(crate) programs: Vec<Program>,
     #[serde(flatten)]
     pub(crate) pins: Pins,
+    pub(crate) isolation: Isolation,
     pub(crate) cost: Cost,
     /// The verdict that a replay compares with.
     pub(crate) fingerprint: Option<Fingerprint>,
@@ -181,6 +184,7 @@ impl Report {
                 })
                 .collect(),
             pins: Pins::of(&policy.pins),
+            isolation: Isolation::of(state, &fold.report),
             cost: cost(state),
             fingerprint: fold.judged.as_ref().map(|judged| Fingerprint {
                 iteration: judged.check.iteration,

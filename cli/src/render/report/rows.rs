@@ -55,6 +55,8 @@ pub(crate) struct Command {
     pub(crate) duration_ms: u64,
     pub(crate) output_bytes: u64,
     pub(crate) survivors: usize,
+    /// `agent` or `exec`; null where it ran with the user's rights.
+    pub(crate) zone: Option<String>,
 }
 
 impl Row {
@@ -104,6 +106,7 @@ impl Row {
                     duration_ms: command.duration_ms,
                     output_bytes: command.output_bytes,
                     survivors: command.survivors,
+                    zone: Some(command.zone.clone()).filter(|zone| !zone.is_empty()),
                 })
                 .collect(),
             tree: row.tree.hex(),

@@ -60,6 +60,7 @@ fn facts(report: &Report, utf8: bool) -> Vec<(&'static str, String)> {
             ),
         ),
         ("pins", report.pins.line()),
+        ("isolation", report.isolation.line()),
         ("cost", cost),
         ("guards", report.guards.line()),
         ("check runs", determinism(&report.determinism)),
