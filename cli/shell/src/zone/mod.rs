@@ -10,10 +10,28 @@
 //! One typed value says what a zone is ([`ZonePlan`]); pure functions turn it into arguments. The launcher reads the
 //! plan on its standard input, starts the zone, and leaves word of what was in force ([`ZoneReport`]).
 
+pub mod backend;
+mod bwrap;
+mod control;
+mod enter;
+mod facts;
+mod init;
+mod landlock;
+mod launch;
+mod limits;
+mod outside;
 mod plan;
 mod report;
+mod seccomp;
+mod sources;
+mod watch;
+mod way;
+mod word;
 
+pub use init::init;
+pub use launch::launch;
 pub use plan::{Bind, Egress, Limits, Network, Work, Zone, ZonePlan};
+pub use plan::{EXCHANGE_AT, HOME_AT, TMP_AT};
 pub use report::{Connection, Ended, Refusal, RefusalCause, Tier, ZoneFacts, ZoneReport};
 
 /// The hidden first argument that turns the binary into the launcher of one zone.
@@ -21,3 +39,9 @@ pub const LAUNCH: &str = "__zone";
 
 /// The hidden first argument that turns the binary into process 1 of a zone.
 pub const INIT: &str = "__zone-init";
+
+/// Where the zone has the program that is its process 1.
+const INIT_AT: &str = "/loopexec/init";
+
+/// The word after [`INIT`] that makes the binary bind itself and become the command.
+const ENTER: &str = "enter";

@@ -7,6 +7,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::process::bytes;
 
+/// The home directory of whoever runs in a zone: empty, writable, gone afterwards.
+pub const HOME_AT: &str = "/home/loopexec";
+
+/// The zone's own directory for temporary files.
+pub const TMP_AT: &str = "/tmp";
+
+/// Below it lie the program that is process 1, and whatever else of the governor's the plan hands in.
+pub const EXCHANGE_AT: &str = "/loopexec";
+
 /// Which of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
