@@ -2,12 +2,18 @@
 
 use std::process::ExitCode;
 
+use shell::{process, zone};
+
 fn main() -> ExitCode {
-    if std::env::args_os()
-        .nth(1)
-        .is_some_and(|first| first == shell::process::SUPERVISE)
-    {
-        return shell::process::supervise();
+    let first = std::env::args_os().nth(1).unwrap_or_default();
+    if first == process::SUPERVISE {
+        return process::supervise();
+    }
+    if first == zone::LAUNCH {
+        return zone::launch();
+    }
+    if first == zone::INIT {
+        return zone::init();
     }
     cli::main()
 }

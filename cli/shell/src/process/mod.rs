@@ -55,7 +55,7 @@ pub use outcome::{Captured, CommandRun, Outcome, StopCause, Survivor, Unmasked};
 pub use signals::{Signal, Signals};
 pub use supervise::supervise;
 pub use supervisor::{Supervisor, SupervisorOptions};
-pub(crate) use syscall::landlock_abi;
+pub(crate) use syscall::{close_on_exec_from, landlock_abi};
 pub(crate) use which::path_of;
 pub use which::which;
 pub use wish::{Wisher, Wishes, wishes};

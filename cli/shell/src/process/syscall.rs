@@ -59,7 +59,7 @@ pub(super) fn reap_one() -> Reap {
 }
 
 /// Makes sure that no descriptor from `first` on passes to a program started from here.
-pub(super) fn close_on_exec_from(first: u32) -> io::Result<()> {
+pub(crate) fn close_on_exec_from(first: u32) -> io::Result<()> {
     // SAFETY: no memory is passed; the flag only marks descriptors, every one of them stays open and usable.
     let done = unsafe {
         libc::syscall(

@@ -21,8 +21,8 @@ use rustix::io::Errno;
 
 use crate::foreign;
 use crate::tree::TreeId;
+use crate::zone::EXCHANGE_AT;
 use crate::zone::account::{self, Ending};
-use crate::zone::plan::EXCHANGE_AT;
 use crate::zone::volume::{Volume, settle_exchange};
 use crate::zone::{Bind, Refusal, RefusalCause, Terms, Zone, hand_over};
 

@@ -11,17 +11,36 @@
 //! plan on its standard input, starts the zone, and leaves word of what was in force ([`ZoneReport`]).
 
 pub(crate) mod account;
+pub mod backend;
+mod bwrap;
+mod control;
+mod enter;
+mod facts;
+mod init;
+mod landlock;
+mod launch;
+mod limits;
+mod outside;
 mod pair;
-pub(crate) mod plan;
+mod plan;
 pub(crate) mod preflight;
 mod report;
+mod seccomp;
 pub(crate) mod secret_places;
+mod sources;
 mod terms;
 mod toolchain;
 pub(crate) mod volume;
+mod watch;
+mod way;
+mod word;
 
+pub use bwrap::rendered;
+pub use init::init;
+pub use launch::launch;
 pub use pair::{Entered, Entry, Pair};
 pub use plan::{Bind, Egress, Limits, Network, Work, Zone, ZonePlan};
+pub use plan::{EXCHANGE_AT, HOME_AT, TMP_AT};
 pub use report::{Connection, Ended, Refusal, RefusalCause, Tier, ZoneFacts, ZoneReport};
 pub(crate) use terms::Order;
 pub use terms::Terms;
@@ -32,3 +51,9 @@ pub const LAUNCH: &str = "__zone";
 
 /// The hidden first argument that turns the binary into process 1 of a zone.
 pub const INIT: &str = "__zone-init";
+
+/// Where the zone has the program that is its process 1.
+const INIT_AT: &str = "/loopexec/init";
+
+/// The word after [`INIT`] that makes the binary bind itself and become the command.
+const ENTER: &str = "enter";

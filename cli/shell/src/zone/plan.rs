@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::process::bytes;
 
-/// Where a zone finds its home: empty, in memory, its own.
-pub(crate) const HOME_AT: &str = "/home/loopexec";
+/// The home directory of whoever runs in a zone: empty, writable, gone afterwards.
+pub const HOME_AT: &str = "/home/loopexec";
 
-/// Where a zone finds a directory for temporary files, likewise.
-pub(crate) const TMP_AT: &str = "/tmp";
+/// The zone's own directory for temporary files.
+pub const TMP_AT: &str = "/tmp";
 
-/// Below this lies what a zone exchanges with the governor, and the init.
-pub(crate) const EXCHANGE_AT: &str = "/loopexec";
+/// Below it lie the program that is process 1, and whatever else of the governor's the plan hands in.
+pub const EXCHANGE_AT: &str = "/loopexec";
 
 /// Which of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

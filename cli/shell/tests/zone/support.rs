@@ -1,0 +1,152 @@
+//! One zone for one script, and what it said.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::{Seek, Write};
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+
+use shell::zone::{HOME_AT, LAUNCH, Limits, Network, TMP_AT, Work, Zone, ZonePlan, ZoneReport};
+
+/// Whom root drops to: no account of any machine.
+pub(crate) const NOBODY: u32 = 64646;
+
+/// Where zones see their work tree.
+pub(crate) const WORK_AT: &str = "/work/tree";
+
+pub(crate) fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// A private directory with a work tree in it, and a place for reports that no zone sees.
+pub(crate) struct Room {
+    directory: tempfile::TempDir,
+}
+
+/// What a zone did.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(crate) status: ExitStatus,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    pub(crate) report: Option<ZoneReport>,
+}
+
+impl Room {
+    pub(crate) fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        // As private as a home directory.
+        fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o700)).unwrap();
+        let room = Self { directory };
+        for name in ["tree", "tree/tests", "tree/out"] {
+            room.make_directory(name);
+        }
+        room.make_file("tree/tests/t", "base\n");
+        room
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    pub(crate) fn make_directory(&self, name: &str) -> PathBuf {
+        let path = self.path(name);
+        fs::create_dir(&path).unwrap();
+        hand_over(&path);
+        path
+    }
+
+    pub(crate) fn make_file(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.path(name);
+        fs::write(&path, text).unwrap();
+        hand_over(&path);
+        path
+    }
+
+    pub(crate) fn plan(&self, zone: Zone, argv: &[&str]) -> ZonePlan {
+        let writable = zone == Zone::Agent;
+        let outputs = if writable {
+            vec![]
+        } else {
+            vec![Path::new(WORK_AT).join("out")]
+        };
+        let set = |name: &str, value: &str| (OsString::from(name), OsString::from(value));
+        ZonePlan {
+            zone,
+            bwrap: "/usr/bin/bwrap".into(),
+            binds: Vec::new(),
+            work: Work {
+                source: self.path("tree"),
+                at: WORK_AT.into(),
+                writable,
+                outputs,
+            },
+            network: Network::Nothing,
+            limits: Limits {
+                memory_bytes: 4 << 30,
+                processes: 64,
+                open_files: 256,
+                file_bytes: 64 << 20,
+                scratch_bytes: 16 << 20,
+            },
+            drop_to: is_root().then_some((NOBODY, NOBODY)),
+            umask: 0o22,
+            env: vec![
+                set("PATH", "/usr/local/bin:/usr/bin:/bin"),
+                set("HOME", HOME_AT),
+                set("TMPDIR", TMP_AT),
+                set("TZ", "UTC"),
+                set("LC_ALL", "C.UTF-8"),
+                set("PYTHONHASHSEED", "0"),
+                set("W", WORK_AT),
+            ],
+            argv: argv.iter().map(OsString::from).collect(),
+            cwd: WORK_AT.into(),
+            report: self.path("report.json"),
+        }
+    }
+
+    pub(crate) fn sh(&self, zone: Zone, script: &str) -> Run {
+        run(&self.plan(zone, &["sh", "-c", script]))
+    }
+}
+
+/// To the user that the zone runs as.
+fn hand_over(path: &Path) {
+    if is_root() {
+        chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
+    }
+}
+
+/// The launcher of a plan, as a supervisor starts it.
+pub(crate) fn launcher(plan: &ZonePlan) -> Command {
+    let mut input = tempfile::tempfile().unwrap();
+    input.write_all(&postcard::to_stdvec(plan).unwrap()).unwrap();
+    input.rewind().unwrap();
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command
+        .arg(LAUNCH)
+        .env("CANARY", "of-the-governor")
+        .stdin(Stdio::from(input));
+    command
+}
+
+pub(crate) fn run(plan: &ZonePlan) -> Run {
+    let said = launcher(plan).output().unwrap();
+    let report = fs::read(&plan.report).ok();
+    let _next = fs::remove_file(&plan.report);
+    Run {
+        status: said.status,
+        stdout: String::from_utf8_lossy(&said.stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&said.stderr).into_owned(),
+        report: report.map(|bytes| serde_json::from_slice(&bytes).unwrap()),
+    }
+}
+
+impl Run {
+    pub(crate) fn signal(&self) -> Option<i32> {
+        self.status.signal()
+    }
+}
