@@ -9,7 +9,7 @@ use alloc::sync::Arc;
 use super::build_context::out_of_time;
 use super::execute::excerpt;
 use super::guards::Guards;
-use super::zones::unsatisfiable;
+use super::zones::{lost, unsatisfiable};
 use super::{CheckVerdict, Illegal, Phase, Room, Turn, Walked, halt};
 use crate::effect::{Effect, Next};
 use crate::event::Event;
@@ -106,9 +106,7 @@ pub(crate) fn failure(run: &CommandRun, facts: &Facts) -> Option<Failure> {
             "supervisor_lost",
             "the supervisor of the run was killed while the check ran".into(),
         ),
-        (RunOutcome::ZoneRefused | RunOutcome::ZoneLost, _) => {
-            oracle("zone_lost", "the zone of the check went away while it ran".into())
-        }
+        (RunOutcome::ZoneRefused | RunOutcome::ZoneLost, _) => oracle("zone_lost", lost("check", run)),
         (RunOutcome::Exited, _) => None,
     }
 }

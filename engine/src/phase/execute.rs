@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 
 use super::build_context::{out_of_time, spent};
 use super::check::Check;
-use super::zones::unsatisfiable;
+use super::zones::{lost, unsatisfiable};
 use super::{Illegal, Phase, Room, Turn, Walked, halt};
 use crate::effect::{Effect, Next};
 use crate::event::Event;
@@ -232,7 +232,7 @@ fn classify(run: &CommandRun) -> Attempt {
         },
         (RunOutcome::ZoneRefused | RunOutcome::ZoneLost, _) => Attempt::CannotStart {
             cause: "zone_lost",
-            detail: "the zone of the work command went away while it ran".into(),
+            detail: lost("work command", run),
         },
         (RunOutcome::Exited, code) => Attempt::Failed {
             detail: format!("the work command exited with status {code}{detail}"),

@@ -1,7 +1,11 @@
 //! The zones that a contract asks for: whether they are to be had, judged by what starting them showed.
 
+use alloc::format;
+use alloc::string::String;
+
 use super::halt;
 use crate::effect::Next;
+use crate::event::measurement::CommandRun;
 use crate::event::zone::{ZoneRefusal, ZoneSeen};
 use crate::facts::Facts;
 
@@ -21,7 +25,7 @@ pub(crate) fn missing(facts: &Facts) -> Option<Next> {
         .iter()
         .find(|needed| !zones.iter().any(|seen| seen.zone == **needed));
     unseen.map(|zone| {
-        let detail = alloc::format!("nobody saw the {zone} zone start");
+        let detail = format!("nobody saw the {zone} zone start");
         halt(
             facts,
             ZoneRefusal::ProbeFailed.reason(),
@@ -35,4 +39,15 @@ pub(crate) fn missing(facts: &Facts) -> Option<Next> {
 pub(crate) fn unsatisfiable(facts: &Facts, seen: &ZoneSeen) -> Next {
     let refusal = seen.refused.unwrap_or(ZoneRefusal::ProbeFailed);
     halt(facts, refusal.reason(), refusal.label(), &seen.said)
+}
+
+/// What to say of a command whose zone did not last.
+pub(crate) fn lost(what: &str, run: &CommandRun) -> String {
+    let said = run
+        .zone
+        .as_ref()
+        .map(|zone| zone.said.as_str())
+        .filter(|said| !said.is_empty());
+    let said = said.map(|said| format!(": {said}")).unwrap_or_default();
+    format!("the zone of the {what} did not last{said}")
 }

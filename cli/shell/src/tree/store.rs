@@ -92,7 +92,8 @@ impl Store {
     }
 
     pub(crate) fn contains(&self, digest: &Digest) -> bool {
-        self.known.contains(digest)
+        // Another tree may keep its files here too.
+        self.known.contains(digest) || self.object_path(digest).exists()
     }
 
     /// Where content of this digest is, or would be.

@@ -172,6 +172,8 @@ impl RealWorld {
             return Ok(());
         }
         let restored = self.tree.restore_files(&left.put, &left.removed);
+        // The next walk is to see what came, and this was a look at the tree in between.
+        self.walked = false;
         restored
             .map(drop)
             .map_err(|error| format!("the work's changes could not be brought back: {error}"))

@@ -40,7 +40,8 @@ impl fmt::Display for ZoneFacts {
             uid,
             ..
         } = self;
-        write!(f, "{backend} {backend_version}, uid {uid}, ")?;
+        f.write_str([backend.as_str(), backend_version].join(" ").trim())?;
+        write!(f, ", uid {uid}, ")?;
         write!(
             f,
             "namespaces {}, capabilities {}, ",
