@@ -13,6 +13,7 @@
 pub(crate) mod account;
 pub mod backend;
 mod bwrap;
+mod clone;
 mod control;
 mod enter;
 mod facts;
