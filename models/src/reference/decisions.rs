@@ -276,14 +276,18 @@ impl Reader {
             ("end", "success_condition_met") => self.converged(),
             ("end", reason) => !self.converged() && self.turn.verdict == reason,
             ("open", "execution_failure") => matches!(cause, "check_not_found" | "exec_not_found"),
+            ("open", "isolation_unsatisfiable" | "credential_scope_invalid") => self.zones_missing,
+            ("check" | "failed", "isolation_unsatisfiable" | "credential_scope_invalid") => self.zone_refused,
             ("open", reason) => matches!(reason, "workspace_invalid" | "invariant_failed" | "check_inadequate"),
             ("context", "max_iterations_reached") => self.iteration >= self.max_iterations,
             ("context", "budget_exceeded") => true,
             ("exec:ask" | "exec:walk", "budget_exceeded") => cause == "spend",
             ("context", "comprehension_debt_exceeded") => number(&self.policy["thresholds"], "comprehension_every") > 0,
             ("check", "human_required") => self.turn.asked,
-            ("check", "budget_exceeded") => self.turn.out_of_time,
-            ("check", "execution_failure") => self.iteration > 0 && !self.turn.asked && !self.turn.out_of_time,
+            ("check", "budget_exceeded") => self.turn.out_of_time || self.turn.egress_capped,
+            ("check", "execution_failure") => {
+                self.iteration > 0 && !self.turn.asked && !self.turn.out_of_time && !self.turn.egress_capped
+            }
             ("failed", "execution_failure" | "budget_exceeded") => true,
             ("restore:failed", "execution_failure") => true,
             ("flaky", "check_flaky") => true,
