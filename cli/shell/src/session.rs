@@ -32,9 +32,8 @@ use crate::process::{Supervisor, SupervisorOptions, remove_unmasked};
 use crate::record::latest;
 use crate::replay::Surroundings;
 use crate::tree::{Options, Tree, TreeId};
-use crate::world::zones::Zones;
 use crate::world::{RealWorld, StopRequests, hermetic, resolve_programs, too_short};
-use crate::zone::{Terms, preflight};
+use crate::zone::preflight;
 use crate::{clock, lock};
 
 pub use error::RunError;
@@ -362,11 +361,8 @@ impl Life {
             exe: self.exe.clone(),
             around: Vec::new(),
         })
-        .with_fixed_checks(&state);
-        if state.facts.policy().isolation.zones {
-            let terms = Terms::of(state.facts.policy(), &workdir, &self.env);
-            world.zones = Some(Zones::new(terms, self.exe.clone()));
-        }
+        .with_fixed_checks(&state)
+        .with_zones(&state, &self.env, &self.exe);
         let outcome = drive(state, &mut world, &mut ledger);
         world.shutdown();
         let state = outcome.map_err(|broken| match broken {

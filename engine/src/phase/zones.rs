@@ -6,11 +6,8 @@ use alloc::string::String;
 use super::halt;
 use crate::effect::Next;
 use crate::event::measurement::{CommandRun, RunOutcome};
-use crate::event::zone::{ZoneRefusal, ZoneSeen};
+use crate::event::zone::{ZoneName, ZoneRefusal, ZoneSeen};
 use crate::facts::Facts;
-
-/// What a run needs, each once.
-const NEEDED: [&str; 2] = ["agent", "exec"];
 
 /// The halt of a run whose zones are not to be had; `None` where they are, or are not asked for.
 pub(crate) fn missing(facts: &Facts) -> Option<Next> {
@@ -21,7 +18,7 @@ pub(crate) fn missing(facts: &Facts) -> Option<Next> {
     if let Some(refused) = zones.iter().find(|seen| seen.refused.is_some()) {
         return Some(unsatisfiable(facts, refused));
     }
-    let unseen = NEEDED
+    let unseen = ZoneName::ALL
         .iter()
         .find(|needed| !zones.iter().any(|seen| seen.zone == **needed));
     unseen.map(|zone| {
@@ -71,9 +68,9 @@ mod tests {
     use crate::guard::bench::run;
     use crate::phase::check::failure;
 
-    fn seen(zone: &str, refused: Option<ZoneRefusal>) -> ZoneSeen {
+    fn seen(zone: ZoneName, refused: Option<ZoneRefusal>) -> ZoneSeen {
         ZoneSeen {
-            zone: zone.into(),
+            zone,
             facts: "bwrap".into(),
             refused,
             said: "no".into(),
@@ -110,15 +107,24 @@ mod tests {
 
     #[test]
     fn a_run_begins_only_with_both_zones_that_it_asks_for() {
-        let both = || vec![seen("agent", None), seen("exec", None)];
+        let both = || vec![seen(ZoneName::Agent, None), seen(ZoneName::Exec, None)];
         assert_eq!(halted(&opened(true, both())), None);
         assert_eq!(halted(&opened(false, vec![])), None);
-        let refused = |refusal| halted(&opened(true, vec![seen("agent", None), seen("exec", Some(refusal))]));
+        let refused = |refusal| {
+            halted(&opened(
+                true,
+                vec![seen(ZoneName::Agent, None), seen(ZoneName::Exec, Some(refusal))],
+            ))
+        };
         let cause = |refusal: ZoneRefusal| Some((refusal.reason(), refusal.label().into()));
         for refusal in ZoneRefusal::ALL {
             assert_eq!(refused(*refusal), cause(*refusal));
         }
-        for zones in [vec![], vec![seen("agent", None)], vec![seen("exec", None)]] {
+        for zones in [
+            vec![],
+            vec![seen(ZoneName::Agent, None)],
+            vec![seen(ZoneName::Exec, None)],
+        ] {
             assert_eq!(halted(&opened(true, zones)), cause(ZoneRefusal::ProbeFailed));
         }
     }
@@ -129,7 +135,7 @@ mod tests {
         let mut green = run(0);
         assert!(failure(&green, &isolated.facts).is_some());
         assert!(failure(&green, &opened(false, vec![]).facts).is_none());
-        green.zone = Some(seen("exec", None));
+        green.zone = Some(seen(ZoneName::Exec, None));
         assert!(failure(&green, &isolated.facts).is_none());
     }
 }

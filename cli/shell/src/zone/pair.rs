@@ -150,7 +150,7 @@ impl Pair<'_> {
                 grace_ms: bounds.grace_ms,
                 ..Deadlines::default()
             },
-            label: zone.name().to_owned(),
+            label: zone.label().to_owned(),
             ..CommandSpec::default()
         };
         let run = run_once(self.exe, self.env, &spec, wishes)?;
