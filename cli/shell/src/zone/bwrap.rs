@@ -235,3 +235,6 @@ impl Arguments {
             .extend(["--size".into(), bytes.to_string().into(), "--tmpfs".into(), at.into()]);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -11,6 +11,7 @@ mod attack;
 mod catalogue;
 mod governor;
 mod lives;
+mod refusals;
 mod support;
 
 use std::process::ExitCode;
@@ -64,14 +65,17 @@ macro_rules! trials {
 }
 
 fn lives() -> Vec<Trial> {
-    trials!(lives:
-        the_launcher_ends_as_the_command_did,
-        a_command_that_is_not_there_is_told_apart_from_one_that_failed,
-        what_was_in_force_is_told,
+    let mut trials = trials!(refusals:
         root_without_a_user_to_drop_to_is_refused_a93,
         a_bwrap_that_is_missing_unsafe_or_failing_is_refused_a91,
         an_init_that_is_not_kept_apart_gets_no_go,
         sources_that_are_not_as_planned_are_refused,
+        a_zone_that_is_less_apart_than_asked_for_gets_no_go,
+    );
+    trials.extend(trials!(lives:
+        the_launcher_ends_as_the_command_did,
+        a_command_that_is_not_there_is_told_apart_from_one_that_failed,
+        what_was_in_force_is_told,
         binds_are_seen_as_planned,
         a_tree_below_scratch_cannot_be_moved_away,
         a_program_with_roots_bit_gives_nothing_a18,
@@ -88,5 +92,6 @@ fn lives() -> Vec<Trial> {
         no_secret_is_in_any_process_table_a73,
         hashes_are_the_same_twice_a82,
         a_zone_with_a_proxy_has_its_listener_and_nothing_else,
-    )
+    ));
+    trials
 }

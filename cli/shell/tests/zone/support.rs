@@ -76,7 +76,9 @@ impl Room {
         let set = |name: &str, value: &str| (OsString::from(name), OsString::from(value));
         ZonePlan {
             zone,
-            bwrap: "/usr/bin/bwrap".into(),
+            bwrap: std::env::var_os("LOOPEXEC_TEST_BWRAP")
+                .unwrap_or("/usr/bin/bwrap".into())
+                .into(),
             binds: Vec::new(),
             work: Work {
                 source: self.path("tree"),
