@@ -113,7 +113,6 @@ impl Pair<'_> {
                 Zone::Exec => hermetic::offered(self.policy, self.env),
             },
             env: Vec::new(),
-            input: None,
             umask: None,
             report,
         }

@@ -100,9 +100,6 @@ pub struct ZonePlan {
     pub argv: Vec<OsString>,
     #[serde(with = "bytes::one")]
     pub cwd: PathBuf,
-    /// What the command reads on standard input; nothing where there is none.
-    #[serde(with = "bytes::option")]
-    pub input: Option<PathBuf>,
     /// Where the launcher leaves its [`super::ZoneReport`], as JSON, made anew: a place no zone sees.
     #[serde(with = "bytes::one")]
     pub report: PathBuf,

@@ -48,7 +48,6 @@ fn start(terms: &Terms, zone: Zone, env: &Variables, exe: &Path, wishes: &Wishes
         argv: vec!["true".into()],
         inherited: env.to_vec(),
         env: Vec::new(),
-        input: None,
         umask: None,
         report: report.clone(),
     });

@@ -74,7 +74,6 @@ pub(crate) struct Order {
     pub(crate) inherited: Variables,
     /// What this one gets on top.
     pub(crate) env: Variables,
-    pub(crate) input: Option<PathBuf>,
     pub(crate) umask: Option<u32>,
     pub(crate) report: PathBuf,
 }
@@ -209,7 +208,6 @@ impl Terms {
             umask: order.umask.unwrap_or(self.umask),
             argv: order.argv,
             cwd: self.at.clone(),
-            input: order.input,
             report: order.report,
         }
     }

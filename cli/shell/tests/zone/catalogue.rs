@@ -39,7 +39,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     let mut trials = Vec::new();
     for attack in ATTACKS {
         for zone in attack.zones {
-            let name = format!("{}::{}::{}", attack.id.to_lowercase(), zone.name(), attack.fact);
+            let name = format!("{}::{}::{}", attack.id.to_lowercase(), zone.label(), attack.fact);
             trials.push(Trial::test(name, move || attack.tried(*zone)));
         }
     }
@@ -68,6 +68,6 @@ impl Attack {
         if as_it_must && ended.is_some() {
             return Ok(());
         }
-        Err(format!("{} in the {} zone: {run:#?}", self.id, zone.name()).into())
+        Err(format!("{} in the {} zone: {run:#?}", self.id, zone.label()).into())
     }
 }

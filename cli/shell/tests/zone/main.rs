@@ -28,7 +28,7 @@ fn main() -> ExitCode {
     match first.as_str() {
         process::SUPERVISE => process::supervise(),
         zone::LAUNCH => zone::launch(),
-        zone::INIT => zone::init(),
+        zone::INIT => zone::init(words.first().map(AsRef::as_ref)),
         attack::ATTACK => attack::attack(&words),
         governor::STAND_IN => governor::stand_in(),
         governor::KILLER => governor::killer(&words),

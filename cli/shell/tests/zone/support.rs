@@ -15,7 +15,7 @@ use shell::zone::{HOME_AT, LAUNCH, Limits, Network, TMP_AT, Work, Zone, ZonePlan
 pub(crate) const NOBODY: u32 = 64646;
 
 /// Where zones see their work tree.
-pub(crate) const WORK_AT: &str = "/work/tree";
+pub(crate) const WORK_AT: &str = "/volume/tree";
 
 pub(crate) fn is_root() -> bool {
     rustix::process::geteuid().is_root()

@@ -76,7 +76,7 @@ pub(super) const ATTACKS: &[Attack] = &[
         "A9b",
         "the_tree_is_not_moved_away",
         BOTH,
-        "mv $W ${W}2; mv /work /work2",
+        "mv $W ${W}2; mv /volume /volume2",
         ROFS,
     ),
     attack(
