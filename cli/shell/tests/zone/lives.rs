@@ -290,7 +290,7 @@ pub(crate) fn many_together_hold_no_more_than_the_zone_a64() {
     assert_eq!(run.report.unwrap().cap.as_deref(), Some("memory"), "A64");
 }
 
-pub(crate) fn no_secret_is_in_any_process_table_a73() {
+pub(crate) fn no_secret_is_in_any_process_table_and_nobody_is_root_a73() {
     let room = Room::new();
     let mut plan = room.plan(Zone::Agent, &["sh", "-c", "sleep 600", "CANARY-ARGUMENT"]);
     plan.env.push(("MODEL_KEY".into(), "CANARY-SECRET".into()));
@@ -302,6 +302,13 @@ pub(crate) fn no_secret_is_in_any_process_table_a73() {
             let shown = String::from_utf8_lossy(&bytes);
             assert!(!shown.contains("CANARY-"), "A73: {pid} {file}: {shown}");
         }
+    }
+    for pid in &below {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        let is_root = status
+            .lines()
+            .any(|line| line.starts_with("Uid:") && line.split('\t').any(|id| id == "0"));
+        assert!(!is_root, "A16: {pid} is root on the machine: {status}");
     }
     running.kill().unwrap();
     running.wait().unwrap();
