@@ -30,7 +30,7 @@ pub(super) const SHM_AT: &str = "/dev/shm";
 const PIN_BYTES: u64 = 64 * 1024;
 
 /// Each namespace by name: `--unshare-all` would do without some.
-const APART: [&str; 17] = [
+const APART: [&str; 18] = [
     "--unshare-user",
     "--unshare-ipc",
     "--unshare-pid",
@@ -38,6 +38,7 @@ const APART: [&str; 17] = [
     "--unshare-uts",
     "--unshare-cgroup",
     "--disable-userns",
+    "--assert-userns-disabled",
     "--new-session",
     "--as-pid-1",
     "--die-with-parent",

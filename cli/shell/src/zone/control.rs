@@ -42,7 +42,7 @@ const DESCRIPTORS_MAX: usize = 3;
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Word {
     /// What the init found itself to be in; with it goes the listener, where there is one.
-    Seen(Seen),
+    Seen(Box<Seen>),
     /// The command is bound, and about to start.
     Confined(Confined),
     /// The zone is not what it has to be, and nothing was started.

@@ -3,9 +3,11 @@
 use std::fs;
 use std::io;
 
+use rustix::fs::{StatVfsMountFlags, statvfs};
 use rustix::process::{getgid, getpid, getuid};
 use serde::{Deserialize, Serialize};
 
+use super::INIT_AT;
 use super::report::{Tier, ZoneFacts};
 
 /// Every kind that a zone has its own of. (`time` moves no clock that anybody reads.)
@@ -13,6 +15,9 @@ const NAMESPACES: [&str; 7] = ["cgroup", "ipc", "mnt", "net", "pid", "user", "ut
 
 /// Capability sets that must be empty.
 const CAPABILITIES: [&str; 4] = ["CapInh", "CapPrm", "CapEff", "CapAmb"];
+
+/// Places that nobody in a zone may write to, whatever the permissions in them say.
+const READ_ONLY: [&str; 5] = ["/", "/usr", "/dev", "/proc/sys", INIT_AT];
 
 /// As read in `/proc`; nothing is judged.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,6 +31,8 @@ pub(super) struct Seen {
     pub(super) capabilities: Vec<(String, String)>,
     pub(super) no_new_privileges: bool,
     pub(super) interfaces: Vec<String>,
+    /// Those of [`READ_ONLY`] that are mounted otherwise.
+    pub(super) writable: Vec<String>,
     /// Open descriptors other than 0 to 2 that the init did not open itself.
     pub(super) descriptors: Vec<u32>,
 }
@@ -53,6 +60,7 @@ impl Seen {
                 .collect(),
             no_new_privileges: field(&status, "NoNewPrivs").as_deref() == Some("1"),
             interfaces: interfaces(&fs::read_to_string("/proc/self/net/dev")?),
+            writable: writable(),
             descriptors,
         })
     }
@@ -83,6 +91,9 @@ impl Seen {
                 "it has network interfaces beside lo: {}",
                 self.interfaces.join(" ")
             ));
+        }
+        if !self.writable.is_empty() {
+            return Some(format!("not read-only in it: {}", self.writable.join(" ")));
         }
         if !self.descriptors.is_empty() {
             return Some(format!(
@@ -134,6 +145,13 @@ pub(super) fn field(status: &str, name: &str) -> Option<String> {
     line.map(|value| value.trim().to_owned())
 }
 
+/// A place that is not there is not as it must be either.
+fn writable() -> Vec<String> {
+    let read_only = |place: &str| statvfs(place).is_ok_and(|about| about.f_flag.contains(StatVfsMountFlags::RDONLY));
+    let others = READ_ONLY.into_iter().filter(|place| !read_only(place));
+    others.map(str::to_owned).collect()
+}
+
 fn descriptors() -> io::Result<Vec<u32>> {
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc/self/fd")? {
@@ -166,6 +184,7 @@ mod tests {
             capabilities: pairs(&CAPABILITIES, "0000000000000000"),
             no_new_privileges: true,
             interfaces: vec!["lo".to_owned()],
+            writable: Vec::new(),
             descriptors: Vec::new(),
         }
     }
@@ -185,7 +204,7 @@ mod tests {
     #[test]
     fn each_fact_that_is_otherwise_is_a_fault_of_its_own() {
         type Spoil = fn(&mut Seen);
-        let spoiled: [(Spoil, &str); 10] = [
+        let spoiled: [(Spoil, &str); 11] = [
             (|seen| seen.pid = 2, "number 2"),
             (|seen| seen.uid = 0, "0:1000"),
             (|seen| seen.gid = 0, "1000:0"),
@@ -195,6 +214,7 @@ mod tests {
             (|seen| drop(seen.capabilities.pop()), "cannot be read"),
             (|seen| seen.no_new_privileges = false, "gain"),
             (|seen| seen.interfaces.push("eth0".to_owned()), "eth0"),
+            (|seen| seen.writable.push("/usr".to_owned()), "read-only in it: /usr"),
             (|seen| seen.descriptors.push(7), "[7]"),
         ];
         for (spoil, word) in spoiled {

@@ -64,7 +64,7 @@ fn report(line: &Line, seen: Seen) -> io::Result<()> {
         .then(|| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)))
         .transpose()?;
     let with: Vec<_> = listener.iter().map(AsFd::as_fd).collect();
-    line.send(&Word::Seen(seen), &with)
+    line.send(&Word::Seen(Box::new(seen)), &with)
 }
 
 /// The zone while the command runs.

@@ -100,7 +100,7 @@ impl<'a> Outside<'a> {
                 if let Err(refusal) = self.let_start(&seen, with) {
                     self.report.refused = Some(refusal);
                 }
-                self.seen = Some(seen);
+                self.seen = Some(*seen);
             }
             Word::Confined(confined) => self.report.facts = self.seen.as_ref().map(|seen| seen.told(confined)),
             Word::Failed(what) => self.report.refused = Some(refuse(what)),

@@ -138,6 +138,7 @@ pub(crate) fn a_zone_that_is_less_apart_than_asked_for_gets_no_go() {
         ("--unshare-uts|--hostname|loopexec", "uts namespace"),
         ("--unshare-pid|--as-pid-1", "not 1"),
         ("--as-pid-1", "not 1"),
+        ("--disable-userns", "creation of new user namespaces"),
     ] {
         let plan = pretended(&room, &LESS.replace("PATTERN", &format!("'{taken}'")), 0o755);
         let (cause, message) = refused(&run(&plan));

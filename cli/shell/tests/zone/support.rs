@@ -8,8 +8,12 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 
 use shell::zone::{HOME_AT, LAUNCH, Limits, Network, TMP_AT, Work, Zone, ZonePlan, ZoneReport};
+
+/// Nothing here takes this long unless it hangs.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Whom root drops to: no account of any machine.
 pub(crate) const NOBODY: u32 = 64646;
@@ -174,7 +178,9 @@ pub(crate) fn sleepers(command: &str) -> Vec<u32> {
 
 /// The line of processes below one, each the first child of the one before; waits until it is that long.
 pub(crate) fn below(process: u32, length: usize) -> Vec<u32> {
+    let until = Instant::now() + PATIENCE;
     loop {
+        assert!(Instant::now() < until, "the zone never came to stand");
         let mut line = vec![process];
         while let Some(child) = line.last().and_then(|last| {
             let children = fs::read_to_string(format!("/proc/{last}/task/{last}/children")).unwrap_or_default();

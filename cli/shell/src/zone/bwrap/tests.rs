@@ -65,6 +65,7 @@ fn a_plan_has_this_one_rendering() {
 --unshare-uts
 --unshare-cgroup
 --disable-userns
+--assert-userns-disabled
 --new-session
 --as-pid-1
 --die-with-parent
