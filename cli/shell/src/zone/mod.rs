@@ -11,6 +11,7 @@
 //! plan on its standard input, starts the zone, and leaves word of what was in force ([`ZoneReport`]).
 
 mod plan;
+pub mod proxy;
 mod report;
 
 pub use plan::{Bind, Egress, Limits, Network, Work, Zone, ZonePlan};
