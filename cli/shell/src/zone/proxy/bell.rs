@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread;
 
-use crossbeam_channel::{Receiver, Sender, bounded};
+use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 
 use crate::clock;
@@ -78,13 +78,18 @@ impl Bell {
 
     /// Rings because the zone has ended.
     pub(super) fn ring(&self) {
+        // First of all it is true that it has rung: whoever wakes asks.
+        drop(self.silence.lock().unwrap_or_else(PoisonError::into_inner).take());
         // It fails when the counter is full, and then it has been heard.
         let _ = rustix::io::write(&self.event, &1u64.to_ne_bytes());
-        drop(self.silence.lock().unwrap_or_else(PoisonError::into_inner).take());
     }
 
     pub(super) fn over(&self) -> Option<Over> {
         self.over.get().copied()
+    }
+
+    pub(super) fn is_rung(&self) -> bool {
+        self.rung.try_recv() == Err(TryRecvError::Disconnected)
     }
 
     /// Closed, and thereby heard, once the bell has rung.
@@ -156,14 +161,14 @@ mod tests {
     #[test]
     fn a_wait_ends_with_its_time_and_with_the_bell() {
         let bell = Bell::new().unwrap();
-        assert_eq!(bell.wait(&[], 0), Woken::Late);
+        assert_eq!((bell.wait(&[], 0), bell.is_rung()), (Woken::Late, false));
         thread::scope(|scope| {
             let waits = scope.spawn(|| bell.wait(&[], NEVER));
             bell.ring();
             assert_eq!(waits.join().unwrap(), Woken::Over);
         });
         assert_eq!((bell.over(), bell.wait(&[], NEVER)), (None, Woken::Over));
-        assert!(bell.rung().recv().is_err());
+        assert!(bell.is_rung() && bell.rung().recv().is_err());
     }
 
     #[test]

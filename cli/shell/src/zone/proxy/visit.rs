@@ -47,7 +47,9 @@ pub(super) fn receive(client: &TcpStream, place: Place, room: &Room) {
     let refused = visit.run().err();
     room.ledger.note(&visit.host, visit.port, refused, visit.passed);
     drop(place);
-    if let Some(reason) = refused.filter(|_| !visit.is_answered) {
+    // A zone that has ended is told nothing; one that is ended for a cap is told why.
+    let is_told = !visit.is_answered && (!room.bell.is_rung() || refused == Some(Reason::Cap));
+    if let Some(reason) = refused.filter(|_| is_told) {
         visit.send(answer(reason, &visit.host, visit.port).as_bytes());
     }
 }
@@ -72,10 +74,10 @@ impl Visit<'_> {
         let addresses = self.vetted(&host, scope)?;
         self.is_answered = true;
         if !self.send(ESTABLISHED) {
-            return Err(self.or_cap(Reason::Unreachable));
+            return Err(self.cut(Reason::Unreachable));
         }
         self.hello(&host, scope)?;
-        let upstream = dial(&addresses, self.room).ok_or_else(|| self.or_cap(Reason::Unreachable))?;
+        let upstream = dial(&addresses, self.room).ok_or_else(|| self.cut(Reason::Unreachable))?;
         let (passed, end) = tunnel::carry(self.client, &upstream, std::mem::take(&mut self.said), self.room);
         self.passed = passed;
         match end {
@@ -91,7 +93,7 @@ impl Visit<'_> {
         let until = self.patience();
         loop {
             if !self.hear(until) {
-                return Err(self.or_cap(Reason::Malformed));
+                return Err(self.cut(Reason::Malformed));
             }
             match authority::read(&self.said) {
                 Head::Partial => {}
@@ -114,7 +116,7 @@ impl Visit<'_> {
             Host::Name(name) => self.room.names.look_up(name, &self.room.bell),
         };
         if found.is_empty() {
-            return Err(self.or_cap(Reason::Unreachable));
+            return Err(self.cut(Reason::Unreachable));
         }
         let allowed = found.into_iter().filter(|address| self.room.is_in(scope, *address));
         let allowed: Vec<_> = allowed.map(|address| SocketAddr::new(address, self.port)).collect();
@@ -144,7 +146,7 @@ impl Visit<'_> {
                 }
             }
             if !self.hear(until) {
-                return Err(self.or_cap(Reason::NotTls));
+                return Err(self.cut(Reason::NotTls));
             }
         }
     }
@@ -189,10 +191,11 @@ impl Visit<'_> {
         clock::mono_ms().saturating_add(self.room.budget.idle_ms)
     }
 
-    /// The reason for an end that a cap may have brought about.
-    fn or_cap(&self, otherwise: Reason) -> Reason {
+    /// The reason for an end that the client may not have brought about.
+    fn cut(&self, otherwise: Reason) -> Reason {
         match self.room.bell.over().and_then(Over::cap) {
             Some(_) => Reason::Cap,
+            None if self.room.bell.is_rung() => Reason::Unreachable,
             None => otherwise,
         }
     }
