@@ -112,8 +112,19 @@ impl Stand {
         client
     }
 
-    pub(super) fn try_knock(&self) -> io::Result<TcpStream> {
+    fn try_knock(&self) -> io::Result<TcpStream> {
         TcpStream::connect_timeout(&self.door, LIMIT)
+    }
+
+    /// Whether somebody who knocks and speaks is served.
+    pub(super) fn is_served(&self) -> bool {
+        let Ok(client) = self.try_knock() else {
+            return false;
+        };
+        client.set_read_timeout(Some(LIMIT)).unwrap();
+        // A listener that closes just then leaves a client connected to nobody, who learns it by speaking.
+        let _refused = (&client).write_all(b"GET / HTTP/1.1\r\n\r\n");
+        !rest(&client).is_empty()
     }
 
     /// Sends these bytes over a connection of their own.
