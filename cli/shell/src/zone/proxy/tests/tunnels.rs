@@ -34,9 +34,10 @@ fn a_wildcard_reaches_a_host_below_it() {
     let stand = Stand::new(&["*.model.test:PORT"], roomy());
     stand.knows("a.model.test", &[WORLD]);
     let (client, status) = stand.ask("a.model.test:PORT");
-    (&client).write_all(&hello(Some("A.model.test"))).unwrap();
-    stand.accept();
     assert_eq!(status, "200");
+    let said = hello(Some("A.model.test"));
+    (&client).write_all(&said).unwrap();
+    assert_eq!(take(&stand.accept(), said.len()), said);
     assert_eq!(stand.rows(), [row("a.model.test", "")]);
 }
 
