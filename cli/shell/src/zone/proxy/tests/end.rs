@@ -9,7 +9,7 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 
 use super::super::{AllowError, Over, Proxy, ProxyError, Resolve, SystemResolver};
 use super::client::hello;
-use super::stand::{Stand, rest, roomy, row};
+use super::stand::{BREAKING, Stand, rest, roomy, row};
 
 /// Says that it was asked, and then hangs until its other end is dropped.
 struct Hangs(Sender<()>, Receiver<()>);
@@ -105,12 +105,25 @@ fn what_happened_stays_known_once_it_is_closed() {
 }
 
 #[test]
-fn a_thread_that_is_lost_ends_everything() {
+fn a_look_up_that_is_lost_ends_everything() {
     let stand = Stand::with(&[], roomy(), Box::new(Breaks));
+    loses(&stand);
+}
+
+#[test]
+fn a_connection_that_is_lost_ends_everything() {
+    let stand = Stand::new(&[], roomy());
+    let (client, far) = stand.tunnel();
+    stand.knows("model.test", &[BREAKING]);
+    loses(&stand);
+    assert_eq!((rest(&client), rest(&far)), (Vec::new(), Vec::new()));
+}
+
+fn loses(stand: &Stand) {
     let client = stand.say(format!("CONNECT model.test:{} HTTP/1.1\r\n\r\n", stand.port()).as_bytes());
     stand.over();
     assert_eq!((stand.proxy.over(), stand.proxy.capped()), (Some(Over::Lost), None));
-    rest(&client);
+    assert_eq!(rest(&client), b"");
     assert!(!stand.is_served());
 }
 

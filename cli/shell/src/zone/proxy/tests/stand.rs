@@ -16,10 +16,13 @@ use crate::zone::plan::Egress;
 use crate::zone::report::Connection;
 
 pub(super) const WORLD: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2));
+/// The address at which whoever judges it breaks.
+pub(super) const BREAKING: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 3));
 /// Ends a test that would hang.
 const LIMIT: Duration = Duration::from_secs(20);
 
 fn judge(address: IpAddr) -> Reach {
+    assert_ne!(address, BREAKING, "on purpose");
     if address == WORLD {
         Reach::Public
     } else {

@@ -1,6 +1,6 @@
 //! What passes, and that it passes whole.
 
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::net::{IpAddr, Ipv4Addr, TcpListener, TcpStream};
 use std::thread;
 
@@ -98,6 +98,23 @@ fn what_the_far_side_said_before_it_broke_off_reaches_the_client() {
     (&far).write_all(b"no").unwrap();
     drop(far);
     assert_eq!(take(&client, 2), b"no");
+}
+
+#[test]
+fn a_tunnel_whose_far_side_broke_off_ends_when_the_client_speaks_on() {
+    let stand = Stand::new(&[], roomy());
+    let (client, far) = stand.tunnel();
+    drop(far);
+    let error = loop {
+        if let Err(error) = (&client).write(&[0; 65_536]) {
+            break error;
+        }
+    };
+    assert!(
+        matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset),
+        "{error}"
+    );
+    assert!(!stand.is_over());
 }
 
 #[test]
