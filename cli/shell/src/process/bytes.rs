@@ -82,11 +82,16 @@ pub(crate) mod one {
 pub(crate) mod option {
     use super::{Bytes, Deserialize, Deserializer, Raw, Serialize, Serializer};
 
-    pub(crate) fn serialize<T: Bytes, S: Serializer>(value: &Option<T>, serializer: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<T: Bytes, S: Serializer>(
+        value: &Option<T>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
         value.as_ref().map(Raw).serialize(serializer)
     }
 
-    pub(crate) fn deserialize<'de, T: Bytes, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    pub(crate) fn deserialize<'de, T: Bytes, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<T>, D::Error> {
         Ok(Option::<Raw<T>>::deserialize(deserializer)?.map(|raw| raw.0))
     }
 }
@@ -98,7 +103,9 @@ pub(crate) mod list {
         serializer.collect_seq(values.iter().map(Raw))
     }
 
-    pub(crate) fn deserialize<'de, T: Bytes, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
+    pub(crate) fn deserialize<'de, T: Bytes, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<T>, D::Error> {
         Ok(Vec::<Raw<T>>::deserialize(deserializer)?
             .into_iter()
             .map(|raw| raw.0)
@@ -109,11 +116,16 @@ pub(crate) mod list {
 pub(crate) mod pairs {
     use super::{Bytes, Deserialize, Deserializer, Raw, Serializer};
 
-    pub(crate) fn serialize<T: Bytes, S: Serializer>(values: &[(T, T)], serializer: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<T: Bytes, S: Serializer>(
+        values: &[(T, T)],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(values.iter().map(|(left, right)| (Raw(left), Raw(right))))
     }
 
-    pub(crate) fn deserialize<'de, T: Bytes, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(T, T)>, D::Error> {
+    pub(crate) fn deserialize<'de, T: Bytes, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<(T, T)>, D::Error> {
         Ok(Vec::<(Raw<T>, Raw<T>)>::deserialize(deserializer)?
             .into_iter()
             .map(|(l, r)| (l.0, r.0))

@@ -54,10 +54,7 @@ pub enum Ended {
     Exited(i32),
     Signaled(i32),
     /// It was not found inside, or could not be executed: the error number and a sentence.
-    NotStarted {
-        errno: i32,
-        message: String,
-    },
+    NotStarted { errno: i32, message: String },
     /// The zone went away under it.
     Lost,
 }
