@@ -25,6 +25,7 @@ mod outside;
 mod pair;
 mod plan;
 pub(crate) mod preflight;
+pub mod proxy;
 mod report;
 mod seccomp;
 pub(crate) mod secret_places;

@@ -12,6 +12,7 @@ use super::control::{Order, Parcel, Word};
 use super::facts::{Seen, namespaces};
 use super::launch::{Parent, Started, refuse};
 use super::plan::{Network, ZonePlan};
+use super::proxy::Over;
 use super::report::{Ended, Refusal, ZoneReport};
 use super::watch::resident_bytes;
 use super::way::Way;
@@ -53,11 +54,13 @@ impl<'a> Outside<'a> {
         let mut open = true;
         while open && !self.is_decided() {
             let left = look_at.saturating_duration_since(Instant::now());
-            let [heard, orphaned] = self.wait(left);
+            let [heard, orphaned, over] = self.wait(left);
             if heard {
                 open = self.hear();
             } else if orphaned {
                 break;
+            } else if over {
+                self.stop_for_the_proxy();
             }
             if Instant::now() >= look_at {
                 look_at = Instant::now() + LOOK_EVERY;
@@ -68,26 +71,31 @@ impl<'a> Outside<'a> {
         if !self.is_decided() {
             self.conclude();
         }
-        self.report.egress = self.way.take().map(Way::finish).unwrap_or_default();
+        if let Some(mut way) = self.way.take() {
+            way.close();
+            // Passed in the last moment, it was passed all the same.
+            let cap = way.over().and_then(Over::cap).map(str::to_owned);
+            self.report.cap = self.report.cap.take().or(cap);
+            self.report.egress = way.finish();
+        }
     }
 
     fn is_decided(&self) -> bool {
         self.report.refused.is_some() || self.report.ended.is_some()
     }
 
-    /// Waits for a word from inside, the end of the parent, or the time.
-    fn wait(&self, at_most: Duration) -> [bool; 2] {
+    /// Waits for a word from inside, the end of the parent, that of the proxy, or the time.
+    fn wait(&self, at_most: Duration) -> [bool; 3] {
         let [gone, unread] = self.parent.signs();
-        let mut sources = [PollFd::new(&self.started.line, PollFlags::IN), gone, unread];
+        let mut sources = vec![PollFd::new(&self.started.line, PollFlags::IN), gone, unread];
+        sources.extend(self.way.iter().map(|way| PollFd::new(way, PollFlags::IN)));
         let timeout: Option<Timespec> = at_most.try_into().ok();
         // Interrupted: nothing is ready, and the caller comes again.
-        match poll(&mut sources, timeout.as_ref()) {
-            Ok(_) => {
-                let [heard, gone, unread] = sources.map(|source| !source.revents().is_empty());
-                [heard, gone || unread]
-            }
-            Err(_) => [false; 2],
+        if poll(&mut sources, timeout.as_ref()).is_err() {
+            return [false; 3];
         }
+        let ready = |at: usize| sources.get(at).is_some_and(|source| !source.revents().is_empty());
+        [ready(0), ready(1) || ready(2), ready(3)]
     }
 
     /// Takes one word; false when none will come any more.
@@ -119,8 +127,8 @@ impl<'a> Outside<'a> {
             return Err(refuse(fault));
         }
         let mut env = self.plan.env.clone();
-        if let Network::Proxy(_) = self.plan.network {
-            let way = Way::open(with).map_err(|error| refuse(format!("its proxy has no listener: {error}")))?;
+        if let Network::Proxy(egress) = &self.plan.network {
+            let way = Way::open(with, egress)?;
             env.extend(way.variables());
             self.way = Some(way);
         }
@@ -133,13 +141,24 @@ impl<'a> Outside<'a> {
 
     /// Ends a zone that holds more than it may.
     fn look(&mut self) {
-        let capped = self.way.as_ref().and_then(Way::capped);
         let over = resident_bytes(self.started.bwrap.id()) > self.plan.limits.memory_bytes;
-        let cap = capped.or_else(|| over.then(|| "memory".to_owned()));
-        if cap.is_some() && !self.is_decided() {
-            self.report.cap = cap;
+        if over && !self.is_decided() {
+            self.report.cap = Some("memory".to_owned());
             self.report.ended = Some(Ended::Signaled(9));
         }
+    }
+
+    /// Ends a zone whose way out is closed: it used it up, or nobody sees any more what passes.
+    fn stop_for_the_proxy(&mut self) {
+        let Some(over) = self.way.as_ref().and_then(Way::over) else {
+            return;
+        };
+        self.report.cap = over.cap().map(str::to_owned);
+        self.report.ended = Some(if over.cap().is_some() {
+            Ended::Signaled(9)
+        } else {
+            Ended::Lost
+        });
     }
 
     /// The zone is gone on return: its process 1 held the other end of the line, and bwrap waits for that process.

@@ -1,0 +1,8 @@
+//! The proxy as a zone meets it: over sockets of this machine's loopback.
+
+mod caps;
+pub(super) mod client;
+mod end;
+mod refusals;
+mod stand;
+mod tunnels;
