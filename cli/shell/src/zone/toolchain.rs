@@ -72,9 +72,8 @@ fn take(found: &mut Toolchain, dir: &Path, homes: &[PathBuf]) {
         let real = path.canonicalize();
         real.is_ok_and(|real| secret_places::met(&real, homes.iter().map(PathBuf::as_path)).is_none())
     };
-    let prefix = dir
-        .parent()
-        .filter(|prefix| dir.ends_with("bin") && is_prefix(prefix, homes));
+    let whole = |prefix: &&Path| dir.ends_with("bin") && is_prefix(prefix, homes) || has_shims(dir, prefix);
+    let prefix = dir.parent().filter(whole);
     match prefix.filter(|prefix| harmless(prefix)) {
         Some(prefix) => {
             found.dirs.insert(prefix.to_path_buf());
@@ -96,6 +95,12 @@ fn is_prefix(prefix: &Path, homes: &[PathBuf]) -> bool {
     let holds = |name: &str| prefix.join(name).exists();
     holds("pyvenv.cfg")
         || (!is_users && prefix.parent().is_some() && (holds("lib") || holds("lib64") || holds("libexec")))
+}
+
+/// Programs that only look for the ones that are meant, among the versions that lie beside them (pyenv, rbenv, asdf).
+fn has_shims(dir: &Path, prefix: &Path) -> bool {
+    let holds = |name: &str| prefix.join(name).is_dir();
+    dir.ends_with("shims") && ["versions", "libexec", "installs"].into_iter().any(holds)
 }
 
 /// Where the interpreter of a virtual environment of Python is.
@@ -175,6 +180,13 @@ mod tests {
         let found = host.find(&["opt/node/bin", "home/.local/bin", "home/project/bin", "missing"], &[]);
         assert_eq!(host.below(&found), ["home/.local/bin", "opt/node"]);
         assert!(found.env.is_empty());
+    }
+
+    #[test]
+    fn a_shim_brings_the_versions_that_it_chooses_from() {
+        let host = host(&["home/.pyenv/shims", "home/.pyenv/versions", "home/.other/shims"]);
+        let found = host.find(&["home/.pyenv/shims", "home/.other/shims"], &[]);
+        assert_eq!(host.below(&found), ["home/.other/shims", "home/.pyenv"]);
     }
 
     #[test]

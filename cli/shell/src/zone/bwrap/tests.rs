@@ -169,7 +169,11 @@ fn a_plan_that_mounts_where_it_must_not_is_unsound() {
             "without dots",
         ),
         (
-            |plan| plan.binds[0].at = "/home/user/project/tools".into(),
+            |plan| {
+                plan.binds[0].at = "/home/user/project/tools".into();
+                plan.work.writable = true;
+                plan.work.outputs.clear();
+            },
             "nothing may be mounted",
         ),
         (
