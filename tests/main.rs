@@ -32,6 +32,7 @@ mod e2e {
     mod covering;
     mod deciding;
     mod doctor;
+    mod egress;
     mod extending;
     mod faults;
     mod flaky;
