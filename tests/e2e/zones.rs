@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::runners::mended_in_three_turns;
 use crate::support::story::{Project, Said, available, python_with_pytest};
 use crate::support::zones::{flags, zones};
+use crate::support::{Project as Running, Sleeper, wait_until};
 
 /// Guards before green are other stories' business.
 const FAST: &[&str] = &["--fast", "--guard-off", "sentinel_pair"];
@@ -182,13 +183,11 @@ fn what_isolated_work_does_to_the_tests_is_judged_as_ever() {
 fn whatever_isolated_work_leaves_running_is_gone_with_its_zone_and_is_counted() {
     let Some(_) = zones() else { return };
     let project = project();
-    let work = "setsid sleep 4711 & (setsid nohup sleep 4712 >/dev/null 2>&1 &); echo done > product";
-    isolated(&project, work, CHECK, &[]).converged(1);
-    let alive = fs::read_dir("/proc").unwrap().flatten().any(|entry| {
-        let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
-        line.starts_with(b"sleep\x004711") || line.starts_with(b"sleep\x004712")
-    });
-    assert!(!alive);
+    let sleeper = Sleeper::new();
+    let sleep = sleeper.command();
+    let work = format!("setsid {sleep} & (setsid nohup {sleep} >/dev/null 2>&1 &); echo done > product");
+    isolated(&project, &work, CHECK, &[]).converged(1);
+    assert!(!sleeper.is_up());
     let report = project.json(&["report"]);
     assert_eq!(report.json["report"]["isolation"]["left_inside"], 2, "{}", report.all());
 }
@@ -354,4 +353,21 @@ fn the_doctor_starts_both_zones_and_says_what_a_run_would_halt_with() {
         "{}",
         said.all()
     );
+}
+
+#[test]
+fn a_killed_governor_takes_its_zone_along_and_the_run_goes_on() {
+    let Some(_) = zones() else { return };
+    let (project, sleeper) = (Running::git(&[("product", "open\n")]), Sleeper::new());
+    let work = format!("test -e again && echo done > product || {}", sleeper.command());
+    let run = ["run", "--exec", &work, "--check", CHECK];
+    let governor = project.start(&[&run[..], flags(), FAST].concat());
+    wait_until("the work is in its zone", || sleeper.is_up());
+    governor.kill();
+    wait_until("the zone is gone with its governor", || !sleeper.is_up());
+    project.write("again", "");
+    let answer = project.loopexec(&["resume"]);
+    assert_eq!(answer.exit, Some(10), "{answer:?}");
+    assert_eq!(project.read("product"), "done\n");
+    project.verified();
 }
