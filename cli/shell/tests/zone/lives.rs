@@ -297,11 +297,13 @@ pub(crate) fn no_secret_is_in_any_process_table_and_nobody_is_root_a73() {
     plan.env.push(("MODEL_KEY".into(), "CANARY-SECRET".into()));
     let mut running = launcher(&plan).stdout(std::process::Stdio::null()).spawn().unwrap();
     let below = super::support::below(running.id(), 4);
-    for pid in [&[running.id()], &below[..below.len() - 2]].concat() {
+    for pid in &[&[running.id()], &below[..below.len() - 2]].concat() {
         for file in ["cmdline", "environ"] {
             let bytes = fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
             let shown = String::from_utf8_lossy(&bytes);
             assert!(!shown.contains("CANARY-"), "A73: {pid} {file}: {shown}");
+            let leaked = *pid != running.id() && shown.contains("of-the-governor");
+            assert!(!leaked, "A14: {pid} {file}: {shown}");
         }
     }
     for pid in &below {
