@@ -21,7 +21,7 @@ use super::facts::Seen;
 use super::report::Ended;
 use super::{ENTER, INIT, INIT_AT};
 
-/// What the binary does when it is started inside of a zone; `word` stands behind the hidden argument that says so.
+/// What the binary does when it is started inside of a zone; `word` is the argument after the hidden one.
 #[must_use]
 pub fn init(word: Option<&OsStr>) -> ExitCode {
     if word.is_some_and(|word| word == ENTER) {

@@ -8,6 +8,7 @@ use engine::event::policy::Policy;
 use engine::event::zone::ZoneSeen;
 
 use super::account::{self, account};
+use super::backend;
 use super::pair::run_once;
 use super::{Order, Refusal, RefusalCause, Terms, Zone, hand_over};
 use crate::process::{CommandSpec, Deadlines, Input, Outcome, Wishes};
@@ -16,6 +17,9 @@ use crate::scratch::Scratch;
 /// A zone that takes longer to start than this is none.
 const START_LIMIT_MS: u64 = 20_000;
 
+/// How facts begin.
+const BWRAP: &str = "bwrap";
+
 type Variables = [(OsString, OsString)];
 
 /// What starting them showed; nothing where the contract asks for none.
@@ -23,13 +27,21 @@ pub(crate) fn see(policy: &Policy, at: &Path, env: &Variables, exe: &Path, wishe
     if !policy.isolation.zones {
         return Vec::new();
     }
-    match Terms::of(policy, at, env) {
-        Err(refusal) => vec![refused(Zone::Agent, refusal)],
-        Ok(terms) => [Zone::Agent, Zone::Exec]
-            .into_iter()
-            .map(|zone| start(&terms, zone, env, exe, wishes).unwrap_or_else(|refusal| refused(zone, refusal)))
-            .collect(),
-    }
+    let prepared = Terms::of(policy, at, env).and_then(|terms| Ok((backend::examine(terms.bwrap())?, terms)));
+    let (backend, terms) = match prepared {
+        Ok(prepared) => prepared,
+        Err(refusal) => return vec![account::refused(Zone::Agent, refusal)],
+    };
+    let zones = Zone::ALL.iter().map(|zone| {
+        let mut seen =
+            start(&terms, *zone, env, exe, wishes).unwrap_or_else(|refusal| account::refused(*zone, refusal));
+        // To ask for it costs a start, which is not paid for every command.
+        if let Some(rest) = seen.facts.strip_prefix(BWRAP) {
+            seen.facts = format!("{BWRAP} {}{rest}", backend.version);
+        }
+        seen
+    });
+    zones.collect()
 }
 
 fn start(terms: &Terms, zone: Zone, env: &Variables, exe: &Path, wishes: &Wishes) -> Result<ZoneSeen, Refusal> {
@@ -83,8 +95,4 @@ fn start(terms: &Terms, zone: Zone, env: &Variables, exe: &Path, wishes: &Wishes
         )));
     }
     Ok(seen)
-}
-
-fn refused(zone: Zone, refusal: Refusal) -> ZoneSeen {
-    account::refused(zone, refusal)
 }

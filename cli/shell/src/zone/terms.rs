@@ -147,6 +147,11 @@ impl Terms {
         })
     }
 
+    /// The program that makes them.
+    pub(crate) fn bwrap(&self) -> &Path {
+        &self.bwrap
+    }
+
     /// Where zones see the tree.
     pub(crate) fn at(&self) -> &Path {
         &self.at

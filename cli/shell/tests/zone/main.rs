@@ -14,6 +14,7 @@ mod lives;
 mod refusals;
 mod support;
 
+use std::ffi::OsStr;
 use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Trial};
@@ -28,7 +29,7 @@ fn main() -> ExitCode {
     match first.as_str() {
         process::SUPERVISE => process::supervise(),
         zone::LAUNCH => zone::launch(),
-        zone::INIT => zone::init(words.first().map(AsRef::as_ref)),
+        zone::INIT => zone::init(words.first().map(OsStr::new)),
         attack::ATTACK => attack::attack(&words),
         governor::STAND_IN => governor::stand_in(),
         governor::KILLER => governor::killer(&words),

@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub(crate) const NOBODY: u32 = 64646;
 
 /// Where zones see their work tree.
-pub(crate) const WORK_AT: &str = "/volume/tree";
+pub(crate) const WORK_AT: &str = "/project/tree";
 
 pub(crate) fn is_root() -> bool {
     rustix::process::geteuid().is_root()

@@ -76,7 +76,7 @@ pub(super) const ATTACKS: &[Attack] = &[
         "A9b",
         "the_tree_is_not_moved_away",
         BOTH,
-        "mv $W ${W}2; mv /volume /volume2",
+        "mv $W ${W}2; mv /project /project2",
         ROFS,
     ),
     attack(
@@ -162,7 +162,7 @@ pub(super) const ATTACKS: &[Attack] = &[
         "A21e",
         "one_file_is_of_bounded_size",
         AGENT,
-        "head -c 20G /dev/zero > $W/f; echo $?",
+        "head -c 200M /dev/zero > $W/f; echo $?",
         Says(&["153"]),
     ),
     attack(
@@ -330,6 +330,13 @@ pub(super) const ATTACKS: &[Attack] = &[
         BOTH,
         "hostname; id -u; id -g; id -un; echo $HOME; umask",
         Is("loopexec\n1000\n1000\nloopexec\n/home/loopexec\n0022\n"),
+    ),
+    attack(
+        "A14c",
+        "process_1_belongs_to_nobody_inside",
+        BOTH,
+        "stat -c %U /proc/1/environ",
+        Is("nobody\n"),
     ),
     attack(
         "S1",
