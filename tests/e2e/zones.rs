@@ -240,7 +240,7 @@ fn without_a_backend_nothing_runs_and_what_to_install_is_said() {
     assert!(!project.dir().join("ran").exists() && !project.dir().join("checked").exists());
     fs::write(
         bin.join("bwrap"),
-        "#!/bin/sh\necho 'setting up uid map: Permission denied' >&2\nexit 1\n",
+        "#!/bin/sh\n[ \"$1\" = --version ] && echo bubblewrap 0.9.0 && exit\necho 'setting up uid map: Permission denied' >&2\nexit 1\n",
     )
     .unwrap();
     fs::set_permissions(bin.join("bwrap"), fs::Permissions::from_mode(0o755)).unwrap();

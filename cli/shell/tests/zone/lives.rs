@@ -335,11 +335,11 @@ pub(crate) fn a_zone_with_a_proxy_has_its_listener_and_nothing_else() {
     let mut plan = room.plan(Zone::Agent, &["sh", "-c", script]);
     plan.network = Network::Proxy(Egress {
         allow: vec!["model.test:443".to_owned()],
-        connections_max: 1,
-        concurrent_max: 1,
-        bytes_max: 1,
-        idle_ms: 1,
-        total_ms: 1,
+        connections_max: 10,
+        concurrent_max: 10,
+        bytes_max: 1 << 20,
+        idle_ms: 60_000,
+        total_ms: 60_000,
     });
     let run = run(&plan);
     assert_eq!(
