@@ -135,7 +135,6 @@ const BANS: &[Ban] = &[
             // Its version is asked for; it makes the zone; the init becomes the command.
             "cli/shell/src/zone/backend.rs",
             "cli/shell/src/zone/launch.rs",
-            "cli/shell/src/zone/enter.rs",
             "cli/shell/src/zone/init.rs",
         ],
     },
@@ -145,7 +144,6 @@ const BANS: &[Ban] = &[
         within: &["journal/src/", "models/src/", "cli/"],
         except: &[
             "cli/shell/src/zone/outside.rs",
-            "cli/shell/src/zone/proxy/",
             "cli/shell/src/clock.rs",
             "cli/shell/src/process/children.rs",
             "cli/shell/src/process/leftovers.rs",
