@@ -1,5 +1,8 @@
 //! `[isolation]`: whether work and check run in zones of their own, and what those hold.
 
+use engine::event::id::Bytes;
+
+use super::super::error::Fault;
 use super::super::setting::{Kind, Off, Setting};
 use super::super::size;
 use super::super::value::Value;
@@ -8,6 +11,18 @@ use super::row;
 const GROUP: &str = "Isolation";
 
 const LARGEST_BYTES: u64 = 1 << 50;
+
+/// A zone has no directory that a relative path could start from.
+fn absolute(path: Bytes) -> Result<String, Fault> {
+    let found = path.text();
+    match String::from_utf8(path.0) {
+        Ok(path) if path.starts_with('/') => Ok(path),
+        _ => Err(Fault::Malformed {
+            wanted: "an absolute path".to_owned(),
+            found,
+        }),
+    }
+}
 
 pub(super) const ROWS: &[Setting] = &[
     row!(
@@ -23,10 +38,16 @@ pub(super) const ROWS: &[Setting] = &[
              work's changes come back to your tree when its turn is over.",
         )
     ),
-    row!(
-        list Places,
-        isolation.toolchains,
-        row::blank(
+    Setting {
+        kind: Kind::Paths,
+        off: Off::Word,
+        set: |policy, value| {
+            let paths = value.unless_off().map(Value::paths).transpose()?.unwrap_or_default();
+            policy.isolation.toolchains = paths.into_iter().map(absolute).collect::<Result<_, _>>()?;
+            Ok(())
+        },
+        show: |policy| row::list(&policy.isolation.toolchains),
+        ..row::blank(
             GROUP,
             "isolation.toolchains",
             "--toolchain",
@@ -34,7 +55,7 @@ pub(super) const ROWS: &[Setting] = &[
             "Absolute path that both zones see, read-only",
             "They see the system's directories, those of PATH, and the environment of the check's program without it.",
         )
-    ),
+    },
     row!(
         list Names,
         isolation.outputs,

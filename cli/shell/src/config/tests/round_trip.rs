@@ -51,6 +51,7 @@ fn sample(setting: &Setting) -> Sample {
         ("guards.budget", _) => quoted("7x,1h30m"),
         (_, Kind::Form(_)) => quoted("restore:5"),
         (_, Kind::Text | Kind::Path | Kind::Command) => quoted("some thing/ü 1"),
+        ("isolation.toolchains", _) => list("/opt/a b", "/srv/ü"),
         (_, Kind::Patterns | Kind::Paths) => list("a b/", "*.ü"),
         (_, Kind::Places) => list("/srv/data", "[2001:db8::1]:80"),
         (_, Kind::EnvNames | Kind::Names) => list("FIRST", "_SECOND2"),
