@@ -166,9 +166,7 @@ fn called_for(due: &Next, event: &Event) -> bool {
         | Event::Acked(_)
         | Event::TaskSelected(_)
         | Event::TaskClosed(_)
-        | Event::ZoneEntered(_)
-        | Event::Credential(_)
-        | Event::Egress(_) => true,
+        | Event::Credential(_) => true,
     }
 }
 

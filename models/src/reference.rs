@@ -76,7 +76,7 @@ const FINAL: [&str; 8] = [
 ];
 
 /// Facts of ledgers: they may stand anywhere.
-const LEDGER: [&str; 13] = [
+const LEDGER: [&str; 11] = [
     "reserved",
     "settled",
     "scored",
@@ -87,9 +87,7 @@ const LEDGER: [&str; 13] = [
     "acked",
     "task_selected",
     "task_closed",
-    "zone_entered",
     "credential",
-    "egress",
 ];
 
 /// Accepts a journal, which may end anywhere, or names its first illegal line.

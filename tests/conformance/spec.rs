@@ -138,9 +138,7 @@ delivered: the packet was sent, or could not be
 acked: a person acknowledged, signed
 task_selected: one task of the plan was taken up
 task_closed: the task was completed or is blocked, with evidence
-zone_entered: a zone is in force, with its facts as seen from inside
 credential: one step in the life of the run's key
-egress: connections of a zone, coalesced
 ";
 
 #[test]

@@ -1,7 +1,6 @@
 //! `isolate`: what the two zones of a contract would be, and one pair of them.
 
 use engine::event::halt::HaltReason;
-use engine::event::zone::ZoneRefusal;
 use serde::Serialize;
 use shell::config::{self, Inputs};
 use shell::paths;
@@ -256,6 +255,6 @@ fn fault(entry: &Entry) -> Option<(HaltReason, &'static str, String)> {
 }
 
 fn refused(refusal: Refusal) -> Failure {
-    let cause = ZoneRefusal::from(refusal.cause);
+    let cause = refusal.cause;
     Failure::of(cause.reason(), cause.label(), refusal.message)
 }

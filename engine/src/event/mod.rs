@@ -29,7 +29,7 @@ use iteration::{
     ExecuteEnded, GuardsJudged, ProgressJudged, RestoreBegan, RestoreEnded, RetryScheduled, RetryWaited, TreeObserved,
 };
 use money::{Reserved, Settled};
-use people::{Acked, Credential, Delivered, Egress, Escalated, TaskClosed, TaskSelected, ZoneEntered};
+use people::{Acked, Credential, Delivered, Escalated, TaskClosed, TaskSelected};
 use run::{Amended, Halted, Interrupted, Resumed, RunOpened, Suspended};
 
 /// One row of the vocabulary.
@@ -166,9 +166,7 @@ events! {
     66 v 1 Acked = "acked",
     72 v 1 TaskSelected = "task_selected",
     73 v 1 TaskClosed = "task_closed",
-    80 v 1 ZoneEntered = "zone_entered",
     81 v 1 Credential = "credential",
-    82 v 1 Egress = "egress",
 }
 
 // An event is moved and copied at every step, so it stays as small as a name and a place.

@@ -1,4 +1,4 @@
-//! People and surroundings: escalations, acknowledgements, tasks, zones.
+//! People and surroundings: escalations, acknowledgements, tasks, keys.
 
 use alloc::string::String;
 
@@ -55,16 +55,6 @@ wire! {
         pub evidence: String,
     }
 }
-wire! {
-    /// A zone's facts as they really were.
-    pub struct ZoneEntered {
-        pub iteration: u32,
-        pub zone: String,
-        pub backend: String,
-        pub degraded: bool,
-        pub facts: String,
-    }
-}
 label! {
     pub enum CredentialStep { Intended = "intended", Minted = "minted", Revoked = "revoked", RevokeFailed = "revoke_failed" }
 }
@@ -75,17 +65,5 @@ wire! {
         pub step: CredentialStep,
         pub ttl_ms: u64,
         pub cap_microusd: u64,
-    }
-}
-wire! {
-    /// Connections through the egress proxy, coalesced.
-    pub struct Egress {
-        pub iteration: u32,
-        pub host: String,
-        pub port: u16,
-        pub allowed: bool,
-        pub connections: u32,
-        pub bytes_in: u64,
-        pub bytes_out: u64,
     }
 }

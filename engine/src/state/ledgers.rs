@@ -89,9 +89,7 @@ pub(super) fn ledger(facts: &mut Facts, event: &Event) -> bool {
         | Event::Delivered(_)
         | Event::TaskSelected(_)
         | Event::TaskClosed(_)
-        | Event::ZoneEntered(_)
-        | Event::Credential(_)
-        | Event::Egress(_) => {}
+        | Event::Credential(_) => {}
         _ => return false,
     }
     true

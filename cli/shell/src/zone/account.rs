@@ -3,9 +3,9 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use engine::event::zone::{EgressSeen, ZoneRefusal, ZoneSeen};
+use engine::event::zone::ZoneSeen;
 
-use super::{Connection, Ended, LAUNCH, Refusal, RefusalCause, Zone, ZoneReport};
+use super::{Ended, LAUNCH, Refusal, Zone, ZoneReport};
 use crate::foreign;
 
 /// A report is never longer: its rows are bounded where they are made.
@@ -37,11 +37,11 @@ pub(crate) fn account(report: &Path, zone: Zone) -> Option<(ZoneSeen, Ending)> {
     let mut seen = ZoneSeen {
         facts: left.facts.as_ref().map(ToString::to_string).unwrap_or_default(),
         left_inside: left.left_inside,
-        egress: left.egress.into_iter().map(egress).collect(),
+        egress: left.egress,
         ..blank(zone)
     };
     if let Some(refused) = left.refused {
-        seen.refused = Some(refused.cause.into());
+        seen.refused = Some(refused.cause);
         seen.said = refused.message;
         return Some((seen, Ending::Refused));
     }
@@ -64,7 +64,7 @@ pub(crate) fn account(report: &Path, zone: Zone) -> Option<(ZoneSeen, Ending)> {
 /// A zone that nothing was started in.
 pub(crate) fn refused(zone: Zone, refused: Refusal) -> ZoneSeen {
     ZoneSeen {
-        refused: Some(refused.cause.into()),
+        refused: Some(refused.cause),
         said: refused.message,
         ..blank(zone)
     }
@@ -82,34 +82,10 @@ pub(crate) fn blank(zone: Zone) -> ZoneSeen {
     }
 }
 
-fn egress(connection: Connection) -> EgressSeen {
-    EgressSeen {
-        host: connection.host,
-        port: connection.port,
-        allowed: connection.allowed,
-        reason: connection.reason,
-        connections: connection.connections,
-        bytes_in: connection.bytes_in,
-        bytes_out: connection.bytes_out,
-    }
-}
-
-impl From<RefusalCause> for ZoneRefusal {
-    fn from(cause: RefusalCause) -> Self {
-        match cause {
-            RefusalCause::BackendMissing => Self::BackendMissing,
-            RefusalCause::BackendUnsafe => Self::BackendUnsafe,
-            RefusalCause::Privileged => Self::Privileged,
-            RefusalCause::ProbeFailed => Self::ProbeFailed,
-            RefusalCause::AllowlistMissing => Self::AllowlistMissing,
-            RefusalCause::CredentialPathMounted => Self::CredentialPathMounted,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::zone::RefusalCause;
     use std::fs;
 
     #[test]

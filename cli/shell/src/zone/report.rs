@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+pub use engine::event::zone::{EgressSeen as Connection, ZoneRefusal as RefusalCause};
 use serde::{Deserialize, Serialize};
 
 /// What the limits of a zone rest on (SPEC 14.6.1).
@@ -62,18 +63,6 @@ impl fmt::Display for ZoneFacts {
     }
 }
 
-/// Why a zone did not start (SPEC 4.2, causes of `isolation_unsatisfiable` and `credential_scope_invalid`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RefusalCause {
-    BackendMissing,
-    BackendUnsafe,
-    Privileged,
-    ProbeFailed,
-    AllowlistMissing,
-    CredentialPathMounted,
-}
-
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
     pub cause: RefusalCause,
@@ -94,19 +83,6 @@ pub enum Ended {
     },
     /// The zone went away under it.
     Lost,
-}
-
-/// Connections of a zone to one place with one answer, together.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Connection {
-    pub host: String,
-    pub port: u16,
-    pub allowed: bool,
-    /// Why not: `not_listed`, `private`, `sni`, `not_tls`, `malformed`, `cap`, `unreachable`; empty where allowed.
-    pub reason: String,
-    pub connections: u32,
-    pub bytes_in: u64,
-    pub bytes_out: u64,
 }
 
 /// Everything the launcher has to say.
