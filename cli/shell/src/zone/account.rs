@@ -103,6 +103,8 @@ impl From<RefusalCause> for ZoneRefusal {
             RefusalCause::ProbeFailed => Self::ProbeFailed,
             RefusalCause::AllowlistMissing => Self::AllowlistMissing,
             RefusalCause::CredentialPathMounted => Self::CredentialPathMounted,
+            RefusalCause::CredentialUnbounded => Self::CredentialUnbounded,
+            RefusalCause::CredentialNotRevocable => Self::CredentialNotRevocable,
         }
     }
 }

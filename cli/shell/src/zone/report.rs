@@ -72,6 +72,8 @@ pub enum RefusalCause {
     ProbeFailed,
     AllowlistMissing,
     CredentialPathMounted,
+    CredentialUnbounded,
+    CredentialNotRevocable,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
