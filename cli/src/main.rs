@@ -12,6 +12,9 @@ fn main() -> ExitCode {
     if first == zone::LAUNCH {
         return zone::launch();
     }
+    if first == zone::REAP {
+        return zone::reap();
+    }
     if first == zone::INIT {
         return zone::init();
     }

@@ -115,7 +115,16 @@ mod tests {
 
     #[test]
     fn a_key_takes_no_name_that_a_zone_gives_away_itself() {
-        for name in ["", "1KEY", "A-B", "A=B", "HOME", "PATH", "LOOPEXEC_RUN_ID", "LD_PRELOAD"] {
+        for name in [
+            "",
+            "1KEY",
+            "A-B",
+            "A=B",
+            "HOME",
+            "PATH",
+            "LOOPEXEC_RUN_ID",
+            "LD_PRELOAD",
+        ] {
             let mut policy = bounded();
             policy.isolation.key_env = name.into();
             assert!(objection(&policy).is_some(), "{name}");

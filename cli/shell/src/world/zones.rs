@@ -7,10 +7,11 @@
 //!
 //! A world that runs the check in a copy has no volumes: the copy is the tree of the zone.
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use engine::event::id::Digest;
+use engine::event::id::{Bytes, Digest};
 use engine::event::measurement::{CommandRun as Fact, RunOutcome, StopCause};
 use engine::{Observation, State};
 
@@ -20,9 +21,11 @@ use super::execute::read_ask;
 use rustix::io::Errno;
 
 use crate::foreign;
+use crate::process::masked;
 use crate::tree::TreeId;
 use crate::zone::EXCHANGE_AT;
 use crate::zone::account::{self, Ending};
+use crate::zone::credential::Key;
 use crate::zone::volume::{Volume, settle_exchange};
 use crate::zone::{Bind, Refusal, RefusalCause, Terms, Zone, hand_over};
 
@@ -41,6 +44,8 @@ pub(crate) struct Zones {
     pub(crate) terms: Result<Terms, Refusal>,
     /// The binary that is started once more as launcher and init.
     pub(crate) exe: PathBuf,
+    /// For the work, and for nobody else.
+    key: Option<Key>,
     /// This world is one copy: there is nothing to bring to it and nothing to bring back.
     is_copy: bool,
     /// What is injected into a run, seen where it is.
@@ -50,11 +55,16 @@ pub(crate) struct Zones {
 }
 
 impl Zones {
-    /// Of a run.
-    pub(crate) fn new(terms: Result<Terms, Refusal>, exe: PathBuf) -> Self {
+    /// Of a run, with the key that its work gets.
+    pub(crate) fn new(terms: Result<(Terms, Option<Key>), Refusal>, exe: PathBuf) -> Self {
+        let (terms, key) = match terms {
+            Ok((terms, key)) => (Ok(terms), key),
+            Err(refusal) => (Err(refusal), None),
+        };
         Self {
             terms,
             exe,
+            key,
             is_copy: false,
             injected: None,
             agent: None,
@@ -67,7 +77,7 @@ impl Zones {
         Self {
             is_copy: true,
             injected,
-            ..Self::new(terms, exe)
+            ..Self::new(terms.map(|terms| (terms, None)), exe)
         }
     }
 }
@@ -95,8 +105,10 @@ impl RealWorld {
                     inherited: [self.env.clone(), self.work_env.clone()].concat(),
                 };
                 let told = inside("context");
+                let mut env = self.told(state, iteration, &told, &told.join("ask"));
+                env.extend(self.key());
                 let job = Job {
-                    env: self.told(state, iteration, &told, &told.join("ask")),
+                    env,
                     within: Some(within),
                     ..job
                 };
@@ -107,7 +119,8 @@ impl RealWorld {
                     lose(&mut run, Zone::Agent, why);
                 }
                 let settled = settle_exchange(&context);
-                (run, settled.ok().and_then(|()| read_ask(&context.join("ask"))))
+                let ask = settled.ok().and_then(|()| read_ask(&context.join("ask")));
+                (run, ask.map(|ask| Bytes(masked(&self.secrets, &ask.0))))
             }
         };
         Observation::Executed {
@@ -116,6 +129,12 @@ impl RealWorld {
             ask,
             interference: self.interference(),
         }
+    }
+
+    /// The variable of the key.
+    fn key(&self) -> Option<(OsString, OsString)> {
+        let key = self.zones.as_ref()?.key.as_ref()?;
+        Some((key.name.clone().into(), key.secret.clone().into()))
     }
 
     /// The tree of the turn in the volume, and its context beside it.

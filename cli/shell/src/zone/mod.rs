@@ -14,6 +14,7 @@ pub(crate) mod account;
 pub mod backend;
 mod bwrap;
 mod control;
+pub(crate) mod credential;
 mod enter;
 mod facts;
 mod init;
@@ -36,6 +37,7 @@ mod way;
 mod word;
 
 pub use bwrap::rendered;
+pub use credential::{REAP, reap};
 pub use init::init;
 pub use launch::launch;
 pub use pair::{Entered, Entry, Pair};

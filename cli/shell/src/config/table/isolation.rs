@@ -1,8 +1,8 @@
 //! `[isolation]`: whether work and check run in zones of their own, and what those hold.
 
 use super::super::setting::{Kind, Off, Setting};
-use super::super::{duration, money, size};
 use super::super::value::Value;
+use super::super::{duration, money, size};
 use super::row;
 
 const GROUP: &str = "Isolation";

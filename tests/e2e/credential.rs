@@ -1,0 +1,112 @@
+//! The one key of a life: only the work sees it, and it is worthless afterwards, whatever dies and whenever.
+//!
+//! The provider of keys is a script with a directory of those that are good; whoever is killed, it must be empty in the
+//! end. What needs a zone is left out, aloud, where the machine starts none.
+
+mod endings;
+mod kills;
+mod provider;
+mod scope;
+
+use std::fs;
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::support::{Answer, Project, Running};
+use provider::Provider;
+
+/// A project whose check passes once the work has written `done`, and the provider that its keys come from.
+struct Scene {
+    project: Project,
+    provider: Provider,
+}
+
+impl Scene {
+    /// `None` where no zone starts: then there is nothing to see.
+    fn new() -> Option<Self> {
+        let project = Project::git(&[("README", "x\n")]);
+        let provider = Provider::beside(&project);
+        let scene = Self { project, provider };
+        let pair = ["isolate", "--execute", "--confirm", "--exec", "true", "--check", "true"];
+        let starts = scene.project.start_unheard(&[&pair[..], zone_user()].concat());
+        if starts.end_unheard() == Some(0) {
+            return Some(scene);
+        }
+        eprintln!("left out: no zone starts here");
+        None
+    }
+
+    fn words<'a>(&'a self, work: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+        let words = [
+            "run",
+            "--isolate",
+            "--check",
+            "test -f done",
+            "--max-iterations",
+            "3",
+            "--exec",
+            work,
+            "--mint-cmd",
+            &self.provider.mint,
+            "--revoke-cmd",
+            &self.provider.revoke,
+            "--key-ttl",
+            "1h",
+            "--key-cap-usd",
+            "2.5",
+        ];
+        [&words[..], zone_user(), more].concat()
+    }
+
+    fn start(&self, work: &str, more: &[&str]) -> Running {
+        self.project.start(&self.words(work, more))
+    }
+
+    fn run(&self, work: &str, more: &[&str]) -> Answer {
+        self.start(work, more).end()
+    }
+
+    /// What was recorded of keys, of all lives of the latest run.
+    fn steps(&self) -> Vec<String> {
+        let events = self.project.events_named("credential");
+        let step = |event: &serde_json::Value| event["step"].as_str().unwrap().to_owned();
+        events.iter().map(step).collect()
+    }
+
+    fn markers(&self) -> usize {
+        let runs = fs::read_dir(self.project.root.join(".loopexec/runs")).unwrap();
+        let files = runs.flat_map(|run| fs::read_dir(run.unwrap().path()).unwrap());
+        files
+            .filter(|file| file.as_ref().unwrap().path().join("credential.json").exists())
+            .count()
+    }
+
+    /// The reapers of this project that are alive.
+    fn reapers(&self) -> Vec<i32> {
+        let root = self.project.root.to_string_lossy().into_owned();
+        let pids = fs::read_dir("/proc").unwrap().flatten();
+        let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+        pids.filter(|pid| {
+            let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            let line = String::from_utf8_lossy(&line).into_owned();
+            line.contains("\0__reap\0") && line.contains(&root)
+        })
+        .collect()
+    }
+
+    fn kill_reaper(&self) {
+        for pid in self.reapers() {
+            kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
+        }
+        crate::support::wait_until("the reaper is gone", || self.reapers().is_empty());
+    }
+}
+
+/// Root drops to an account that no machine has.
+fn zone_user() -> &'static [&'static str] {
+    if rustix::process::geteuid().is_root() {
+        &["--zone-uid", "64646"]
+    } else {
+        &[]
+    }
+}
