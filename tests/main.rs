@@ -51,4 +51,5 @@ mod e2e {
     mod safety;
     mod vetting;
     mod vetting_order;
+    mod zones;
 }

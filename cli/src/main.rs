@@ -5,7 +5,8 @@ use std::process::ExitCode;
 use shell::{process, zone};
 
 fn main() -> ExitCode {
-    let first = std::env::args_os().nth(1).unwrap_or_default();
+    let mut words = std::env::args_os().skip(1);
+    let first = words.next().unwrap_or_default();
     if first == process::SUPERVISE {
         return process::supervise();
     }
@@ -16,7 +17,7 @@ fn main() -> ExitCode {
         return zone::reap();
     }
     if first == zone::INIT {
-        return zone::init();
+        return zone::init(words.next().as_deref());
     }
     cli::main()
 }

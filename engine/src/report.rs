@@ -12,7 +12,7 @@ use crate::event::id::{Digest, Stamp};
 use crate::event::iteration::{CheckPurpose, RejectCause};
 use crate::event::measurement::{CommandRun, StopCause};
 use crate::event::people::CredentialStep;
-use crate::event::zone::EgressSeen;
+use crate::event::zone::{EgressSeen, ZoneName};
 use crate::vet;
 
 /// How an iteration ended for its candidate.
@@ -40,8 +40,8 @@ pub struct CommandRow {
     pub duration_ms: u64,
     pub output_bytes: u64,
     pub survivors: usize,
-    /// The zone that it ran in; empty for none.
-    pub zone: String,
+    /// The zone that it ran in, if any.
+    pub zone: Option<ZoneName>,
 }
 
 /// One iteration. Number 0 is the baseline.
@@ -218,7 +218,7 @@ impl Report {
             duration_ms: run.duration_ms,
             output_bytes,
             survivors: run.survivors.len(),
-            zone: run.zone.as_ref().map(|zone| zone.zone.clone()).unwrap_or_default(),
+            zone: run.zone.as_ref().map(|zone| zone.zone),
         });
         if let Some(zone) = &run.zone {
             self.totals.left_inside += u64::from(zone.left_inside);

@@ -160,6 +160,10 @@ struct Reader {
     disagreed: bool,
     /// So did one that was made before the run.
     probe_disagreed: bool,
+    /// Zones are asked for and one of them was not seen to start.
+    zones_missing: bool,
+    /// The zone of the last command did not start.
+    zone_refused: bool,
     turn: Turn,
 }
 
@@ -182,6 +186,8 @@ struct Turn {
     forged: bool,
     failed: bool,
     out_of_time: bool,
+    /// It connected more than it may.
+    egress_capped: bool,
     green: bool,
     exit: Value,
     members_digest: String,
@@ -214,6 +220,14 @@ impl Reader {
             self.max_iterations = number(&self.policy["bounds"], "max_iterations");
             let probe = &event["probe"];
             self.probe_disagreed = number(probe, "agreeing") < number(probe, "runs");
+            let zones = list(event, "zones");
+            let starts = |name: &str| {
+                zones
+                    .iter()
+                    .any(|zone| zone["zone"] == name && zone["refused"].is_null())
+            };
+            let refused = zones.iter().any(|zone| !zone["refused"].is_null());
+            self.zones_missing = self.is_isolated() && (refused || !starts("agent") || !starts("exec"));
             self.room = "open".into();
             return Ok(());
         }

@@ -8,6 +8,7 @@
 use std::collections::BTreeSet;
 
 use engine::event::iteration::CheckPurpose;
+use engine::event::zone::ZoneRefusal;
 
 use super::house::sources;
 use crate::support::vocabulary;
@@ -48,13 +49,8 @@ const DISAGREEING: &[CheckPurpose] = &[CheckPurpose::Recheck, CheckPurpose::Conf
 
 /// What names no cause because it is not built yet. This list may only shrink.
 const UNBUILT: &[&str] = &[
-    "allowlist_missing",
-    "backend_missing",
-    "backend_unsafe",
     "calls",
     "candidate_changed_during_verification",
-    "credential_path_mounted",
-    "egress_cap",
     "governor_gone",
     "governor_stalled",
     "header_does_not_fit",
@@ -68,8 +64,6 @@ const UNBUILT: &[&str] = &[
     "order",
     "outlier",
     "paged",
-    "privileged",
-    "probe_failed",
     "protected_policy_drift",
     "proved_flaky",
     "relevant_file_does_not_fit",
@@ -88,7 +82,6 @@ const UNBUILT: &[&str] = &[
     "unresolved_reservation",
     "usage_invalid",
     "usage_unavailable",
-    "zone_lost",
 ];
 
 #[test]
@@ -121,7 +114,9 @@ fn words_are_found_in_literals_and_sentences_are_not() {
 
 /// Every cause that the shipped code names.
 fn said() -> BTreeSet<String> {
-    let mut said: BTreeSet<_> = DISAGREEING.iter().map(|purpose| purpose.label().to_owned()).collect();
+    let refusals = ZoneRefusal::ALL.iter().map(|refusal| refusal.label());
+    let disagreeing = DISAGREEING.iter().map(|purpose| purpose.label());
+    let mut said: BTreeSet<_> = refusals.chain(disagreeing).map(str::to_owned).collect();
     for (path, source) in sources() {
         let text = source.product_text();
         if ROOMS.iter().any(|room| path.starts_with(room)) {

@@ -18,7 +18,7 @@ fn trend(project: &Project) -> Vec<u64> {
 }
 
 /// A project whose scripted agent mends one of three bugs a turn.
-fn mended_in_three_turns(project: &Project, check: &[&str]) -> Said {
+pub(super) fn mended_in_three_turns(project: &Project, check: &[&str], more: &[&str]) -> Said {
     let text = project.read("loopexec.toml");
     let words: Vec<String> = check.iter().map(|word| format!("{word:?}")).collect();
     let line = format!("check = [{}]", words.join(", "));
@@ -27,7 +27,7 @@ fn mended_in_three_turns(project: &Project, check: &[&str]) -> Said {
         .map(|old| if old.starts_with("check =") { line.as_str() } else { old })
         .collect();
     project.write("loopexec.toml", &(lines.join("\n") + "\n"));
-    let said = project.json(&["run"]);
+    let said = project.json(&[&["run"], more].concat());
     said.converged(3);
     let failing = trend(project);
     assert_eq!(failing.last(), Some(&0), "{failing:?}");
@@ -64,7 +64,7 @@ fn mended_in_three_turns(project: &Project, check: &[&str]) -> Said {
 fn a_pytest_project_goes_from_red_to_green_test_by_test() {
     let Some(python) = python_with_pytest() else { return };
     let project = Project::fixture("pytest-project");
-    mended_in_three_turns(&project, &[&python, "-m", "pytest", "-q"]);
+    mended_in_three_turns(&project, &[&python, "-m", "pytest", "-q"], &[]);
 }
 
 #[test]
@@ -76,6 +76,7 @@ fn a_cargo_workspace_goes_from_red_to_green_test_by_test() {
     mended_in_three_turns(
         &project,
         &["cargo", "test", "--workspace", "--offline", "--no-fail-fast"],
+        &[],
     );
 }
 
@@ -85,7 +86,7 @@ fn a_node_project_goes_from_red_to_green_test_by_test() {
         return;
     }
     let project = Project::fixture("node-project");
-    mended_in_three_turns(&project, &["node", "--test"]);
+    mended_in_three_turns(&project, &["node", "--test"], &[]);
 }
 
 /// A project whose one test fails until `product.py` says so.

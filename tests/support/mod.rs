@@ -15,6 +15,7 @@ mod running;
 pub(crate) mod schema;
 pub(crate) mod story;
 pub(crate) mod vocabulary;
+pub(crate) mod zones;
 
 pub(crate) use processes::{Sleeper, wait_until};
 pub(crate) use project::{Project, last_batch};

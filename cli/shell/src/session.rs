@@ -33,10 +33,9 @@ use crate::process::{Supervisor, SupervisorOptions, remove_unmasked};
 use crate::record::latest;
 use crate::replay::Surroundings;
 use crate::tree::{Options, Tree, TreeId};
-use crate::world::zones::Zones;
 use crate::world::{RealWorld, StopRequests, hermetic, resolve_programs, too_short};
-use crate::zone::credential::{Desk, Key};
-use crate::zone::{Terms, preflight};
+use crate::zone::credential::Desk;
+use crate::zone::preflight;
 use crate::{clock, lock};
 
 use before::{end_leftovers, sweep_keys};
@@ -347,15 +346,10 @@ impl Life {
             exe: self.exe.clone(),
             around: Vec::new(),
         })
-        .with_fixed_checks(&state);
+        .with_fixed_checks(&state)
+        .with_zones(&state, &self.env, &self.exe);
         let (state, held, key) = self.mint_key(state, &workdir, &mut ledger)?;
-        if state.facts.policy().isolation.zones {
-            let terms = key.and_then(|key| {
-                world.secrets.extend(key.iter().flat_map(Key::spellings));
-                Ok((Terms::of(state.facts.policy(), &workdir, &self.env)?, key))
-            });
-            world.zones = Some(Zones::new(terms, self.exe.clone()));
-        }
+        world.hand_over_key(key);
         let outcome = drive(state, &mut world, &mut ledger);
         world.shutdown();
         let outcome = key::revoke(outcome, held, &mut ledger);

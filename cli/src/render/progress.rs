@@ -245,7 +245,7 @@ mod tests {
                 duration_ms: 38_000,
                 output_bytes: 0,
                 survivors: 0,
-                zone: String::new(),
+                zone: None,
             }],
             interrupted: false,
             collector: "tap".to_owned(),

@@ -7,6 +7,15 @@ use super::halt::HaltReason;
 use super::shape::{label, wire};
 
 label! {
+    /// Which of the two.
+    pub enum ZoneName {
+        /// Runs the work: its own volume to write, no home, the proxy as its only way out.
+        Agent = "agent",
+        /// Runs the check: a tree to read, nothing to connect to.
+        Exec = "exec",
+    }
+}
+label! {
     /// Why a zone did not start: causes of `isolation_unsatisfiable` and `credential_scope_invalid` (SPEC 4.2).
     pub enum ZoneRefusal {
         BackendMissing = "backend_missing",
@@ -38,8 +47,7 @@ impl ZoneRefusal {
 wire! {
     /// One zone, as its init and its launcher told it.
     pub struct ZoneSeen {
-        /// `agent` or `exec`.
-        pub zone: String,
+        pub zone: ZoneName,
         /// What was in force, in words; empty where nothing started.
         pub facts: String,
         pub refused: Option<ZoneRefusal>,

@@ -9,7 +9,7 @@ use alloc::sync::Arc;
 use super::build_context::out_of_time;
 use super::execute::excerpt;
 use super::guards::Guards;
-use super::zones::{lost, unsatisfiable};
+use super::zones::{escaped, lost, unsatisfiable};
 use super::{CheckVerdict, Illegal, Phase, Room, Turn, Walked, halt};
 use crate::effect::{Effect, Next};
 use crate::event::Event;
@@ -83,6 +83,9 @@ pub(crate) fn failure(run: &CommandRun, facts: &Facts) -> Option<Failure> {
     }
     if let (RunOutcome::ZoneRefused, Some(zone)) = (run.outcome, &run.zone) {
         return Some(Failure::ZoneRefused(zone.clone()));
+    }
+    if escaped(run, facts) {
+        return oracle("zone_lost", "nobody says in which zone the check ran".into());
     }
     match (run.outcome, run.code) {
         (RunOutcome::Exited, code) if code == facts.policy().oracle.success_exit => None,

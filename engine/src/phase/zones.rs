@@ -5,12 +5,9 @@ use alloc::string::String;
 
 use super::halt;
 use crate::effect::Next;
-use crate::event::measurement::CommandRun;
-use crate::event::zone::{ZoneRefusal, ZoneSeen};
+use crate::event::measurement::{CommandRun, RunOutcome};
+use crate::event::zone::{ZoneName, ZoneRefusal, ZoneSeen};
 use crate::facts::Facts;
-
-/// What a run needs, each once.
-const NEEDED: [&str; 2] = ["agent", "exec"];
 
 /// The halt of a run whose zones are not to be had; `None` where they are, or are not asked for.
 pub(crate) fn missing(facts: &Facts) -> Option<Next> {
@@ -21,7 +18,7 @@ pub(crate) fn missing(facts: &Facts) -> Option<Next> {
     if let Some(refused) = zones.iter().find(|seen| seen.refused.is_some()) {
         return Some(unsatisfiable(facts, refused));
     }
-    let unseen = NEEDED
+    let unseen = ZoneName::ALL
         .iter()
         .find(|needed| !zones.iter().any(|seen| seen.zone == **needed));
     unseen.map(|zone| {
@@ -50,4 +47,95 @@ pub(crate) fn lost(what: &str, run: &CommandRun) -> String {
         .filter(|said| !said.is_empty());
     let said = said.map(|said| format!(": {said}")).unwrap_or_default();
     format!("the zone of the {what} did not last{said}")
+}
+
+/// It ran, and nobody says in which zone, though the contract asks for zones: what it says is worth nothing.
+pub(crate) fn escaped(run: &CommandRun, facts: &Facts) -> bool {
+    facts.policy().isolation.zones && run.zone.is_none() && run.outcome == RunOutcome::Exited
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+    use alloc::vec::Vec;
+
+    use super::*;
+    use crate::State;
+    use crate::event::Event;
+    use crate::event::halt::HaltReason;
+    use crate::event::policy::{Command, Policy};
+    use crate::event::run::RunOpened;
+    use crate::guard::bench::run;
+    use crate::phase::check::failure;
+
+    fn seen(zone: ZoneName, refused: Option<ZoneRefusal>) -> ZoneSeen {
+        ZoneSeen {
+            zone,
+            facts: "bwrap".into(),
+            refused,
+            said: "no".into(),
+            left_inside: 0,
+            egress: vec![],
+        }
+    }
+
+    fn opened(isolated: bool, zones: Vec<ZoneSeen>) -> State {
+        let mut policy = Policy::default();
+        policy.oracle.check = Command::shell("true");
+        policy.isolation.zones = isolated;
+        State::open(RunOpened {
+            at: crate::event::id::Stamp::default(),
+            run_id: "r".into(),
+            engine: "e".into(),
+            workdir: "/w".into(),
+            boot_id: "b".into(),
+            policy_digest: crate::event::id::Digest::ZERO,
+            policy,
+            origins: vec![],
+            programs: vec![],
+            probe: None,
+            zones,
+        })
+    }
+
+    fn halted(state: &State) -> Option<(HaltReason, String)> {
+        match state.next() {
+            Next::Record(Event::Halted(halted)) => Some((halted.reason, halted.cause.clone())),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn a_run_begins_only_with_both_zones_that_it_asks_for() {
+        let both = || vec![seen(ZoneName::Agent, None), seen(ZoneName::Exec, None)];
+        assert_eq!(halted(&opened(true, both())), None);
+        assert_eq!(halted(&opened(false, vec![])), None);
+        let refused = |refusal| {
+            halted(&opened(
+                true,
+                vec![seen(ZoneName::Agent, None), seen(ZoneName::Exec, Some(refusal))],
+            ))
+        };
+        let cause = |refusal: ZoneRefusal| Some((refusal.reason(), refusal.label().into()));
+        for refusal in ZoneRefusal::ALL {
+            assert_eq!(refused(*refusal), cause(*refusal));
+        }
+        for zones in [
+            vec![],
+            vec![seen(ZoneName::Agent, None)],
+            vec![seen(ZoneName::Exec, None)],
+        ] {
+            assert_eq!(halted(&opened(true, zones)), cause(ZoneRefusal::ProbeFailed));
+        }
+    }
+
+    #[test]
+    fn a_check_that_ran_in_no_zone_has_no_verdict_where_zones_are_asked_for() {
+        let isolated = opened(true, vec![]);
+        let mut green = run(0);
+        assert!(failure(&green, &isolated.facts).is_some());
+        assert!(failure(&green, &opened(false, vec![]).facts).is_none());
+        green.zone = Some(seen(ZoneName::Exec, None));
+        assert!(failure(&green, &isolated.facts).is_none());
+    }
 }

@@ -14,6 +14,10 @@ impl Reader {
         let walked = std::mem::replace(&mut self.walked, tree.clone());
         match (text(event, "purpose"), self.room.as_str()) {
             ("baseline", "open") => {
+                must(
+                    !self.zones_missing,
+                    "nothing is looked at without the zones that are asked for",
+                )?;
                 self.t0 = true;
                 self.surface = true;
                 self.accepted = None;
@@ -227,6 +231,8 @@ impl Reader {
     pub(super) fn execute_ended(&mut self, event: &Value) -> Judgement {
         self.end("exec", event)?;
         let run = &event["run"];
+        self.in_its_zone(run, "agent")?;
+        self.turn.egress_capped = text(run, "stop") == "egress_cap";
         self.turn.asked = !event["ask"].is_null();
         let mut touched = list(event, "interference").iter().filter_map(Value::as_str);
         self.turn.forged |= touched.any(|name| name.contains("journal/") || name.ends_with("(removed)"));
@@ -234,6 +240,25 @@ impl Reader {
         let by_itself = text(run, "stop") == "none";
         self.turn.failed = by_itself && !(text(run, "outcome") == "exited" && run["code"] == 0);
         self.enter("exec:walk")
+    }
+
+    /// A contract that isolates lets nothing run outside of its zone.
+    fn in_its_zone(&mut self, run: &Value, name: &str) -> Judgement {
+        let zone = &run["zone"];
+        self.zone_refused = text(run, "outcome") == "zone_refused";
+        let ran = matches!(text(run, "outcome"), "exited" | "signaled");
+        must(
+            !self.is_isolated() || !ran || zone["zone"] == name,
+            "what a contract isolates runs in its zone",
+        )?;
+        must(
+            self.is_isolated() || zone.is_null(),
+            "nothing runs in a zone that nobody asked for",
+        )
+    }
+
+    pub(super) fn is_isolated(&self) -> bool {
+        self.policy["isolation"]["zones"] == true
     }
 
     pub(super) fn retry_scheduled(&mut self, event: &Value) -> Judgement {
@@ -271,6 +296,7 @@ impl Reader {
             text(event, "purpose") == self.purpose,
             "an end names the purpose that began",
         )?;
+        self.in_its_zone(&event["run"], "exec")?;
         let seen = &event["measurement"];
         for change in list(seen, "changes") {
             let (id, status) = (text(change, "id").to_string(), text(change, "status"));

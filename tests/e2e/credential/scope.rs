@@ -110,10 +110,7 @@ fn a_key_without_bounds_is_refused_before_anything_is_asked_for() {
         (&["--timeout", "1m", "--key-ttl", "2h"], "credential_unbounded"),
     ];
     for (more, cause) in cases {
-        // Of two flags with one name clap takes neither: the bound is left out of the contract instead.
-        let words = scene.words("touch done", &[]);
-        let words: Vec<&str> = without(&words, more).into_iter().chain(more.iter().copied()).collect();
-        let ended = scene.project.loopexec(&words);
+        let ended = scene.run("touch done", more);
         assert_eq!(
             (ended.exit, ended.text("failure_cause")),
             (Some(13), *cause),
@@ -125,31 +122,11 @@ fn a_key_without_bounds_is_refused_before_anything_is_asked_for() {
     assert!(!scene.project.root.join("done").exists());
 }
 
-/// The words without the flags that are given otherwise.
-fn without<'a>(words: &[&'a str], more: &[&str]) -> Vec<&'a str> {
-    let mut kept = Vec::new();
-    let mut at = 0;
-    while at < words.len() {
-        if more.contains(&words[at]) && words[at].starts_with("--") {
-            at += 2;
-            continue;
-        }
-        kept.push(words[at]);
-        at += 1;
-    }
-    kept
-}
-
 #[test]
 fn a_program_of_the_tree_gets_no_keys_to_make() {
     let Some(scene) = Scene::new() else { return };
     scene.project.script("mint.sh", "touch \"$OUT/ran\"");
-    let words = scene.words("touch done", &[]);
-    let words: Vec<&str> = without(&words, &["--mint-cmd"])
-        .into_iter()
-        .chain(["--mint-cmd", "./mint.sh"])
-        .collect();
-    let ended = scene.project.loopexec(&words);
+    let ended = scene.run("touch done", &["--mint-cmd", "./mint.sh"]);
     assert_eq!(ended.text("halt_reason"), "isolation_unsatisfiable", "{ended:?}");
     assert!(ended.json.to_string().contains("lies in the tree"), "{ended:?}");
     assert!(!scene.project.outside.join("ran").exists() && scene.provider.calls().is_empty());

@@ -187,10 +187,6 @@ impl RealWorld {
             argv: command.argv,
             inherited: within.inherited,
             env: command.env,
-            input: match command.input {
-                Input::File(path) => Some(path),
-                Input::Closed | Input::Bytes(_) => None,
-            },
             umask: command.umask,
             report: report.to_path_buf(),
         });

@@ -25,7 +25,7 @@ pub(crate) mod zones;
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 
@@ -39,6 +39,7 @@ use crate::process::{Supervisor, Wishes};
 use crate::replay::Surroundings;
 use crate::scratch::Scratch;
 use crate::tree::Tree;
+use crate::zone::Terms;
 
 use assertions::Assertions;
 pub use check::Oracle;
@@ -141,6 +142,15 @@ impl RealWorld {
             surroundings: Some(surroundings),
             ..self
         }
+    }
+
+    /// Where the contract asks for zones, commands run in them from here on.
+    #[must_use]
+    pub fn with_zones(mut self, state: &State, env: &[(OsString, OsString)], exe: &Path) -> Self {
+        let policy = state.facts.policy();
+        let terms = policy.isolation.zones.then(|| Terms::of(policy, &self.workdir, env));
+        self.zones = terms.map(|terms| Zones::new(terms, exe.to_path_buf()));
+        self
     }
 
     /// From here on checks find fixed what the contract fixes.

@@ -55,16 +55,12 @@ pub(crate) struct Zones {
 }
 
 impl Zones {
-    /// Of a run, with the key that its work gets.
-    pub(crate) fn new(terms: Result<(Terms, Option<Key>), Refusal>, exe: PathBuf) -> Self {
-        let (terms, key) = match terms {
-            Ok((terms, key)) => (Ok(terms), key),
-            Err(refusal) => (Err(refusal), None),
-        };
+    /// Of a run.
+    pub(crate) fn new(terms: Result<Terms, Refusal>, exe: PathBuf) -> Self {
         Self {
             terms,
             exe,
-            key,
+            key: None,
             is_copy: false,
             injected: None,
             agent: None,
@@ -77,7 +73,7 @@ impl Zones {
         Self {
             is_copy: true,
             injected,
-            ..Self::new(terms.map(|terms| (terms, None)), exe)
+            ..Self::new(terms, exe)
         }
     }
 }
@@ -128,6 +124,18 @@ impl RealWorld {
             run,
             ask,
             interference: self.interference(),
+        }
+    }
+
+    /// The work gets this key, and nobody keeps it; or nothing runs in zones, and every command says why.
+    pub(crate) fn hand_over_key(&mut self, key: Result<Option<Key>, Refusal>) {
+        let Some(zones) = &mut self.zones else { return };
+        match key {
+            Ok(key) => {
+                self.secrets.extend(key.iter().flat_map(Key::spellings));
+                zones.key = key;
+            }
+            Err(refusal) => zones.terms = Err(refusal),
         }
     }
 

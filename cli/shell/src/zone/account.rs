@@ -73,7 +73,7 @@ pub(crate) fn refused(zone: Zone, refused: Refusal) -> ZoneSeen {
 /// A zone of which nothing is known yet.
 pub(crate) fn blank(zone: Zone) -> ZoneSeen {
     ZoneSeen {
-        zone: zone.name().to_owned(),
+        zone,
         facts: String::new(),
         refused: None,
         said: String::new(),

@@ -93,7 +93,7 @@ pub(super) fn arguments(plan: &ZonePlan, system: &System, sources: &Sources, mad
         list.mount("--symlink", target, at);
     }
     for ((at, _), descriptor) in MADE.iter().zip(made) {
-        list.add(["--perms", "0444", "--file", &descriptor.to_string(), at]);
+        list.add(["--perms", "0644", "--file", &descriptor.to_string(), at]);
     }
     list.add([
         "--proc",
@@ -254,3 +254,6 @@ impl Arguments {
             .extend(["--size".into(), bytes.to_string().into(), "--tmpfs".into(), at.into()]);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,21 +3,25 @@
 //! A program of its own between init and command, because what binds has to be done by whoever is bound, and nothing
 //! safe runs between a fork and an exec.
 
-use std::ffi::OsStr;
-use std::fs::File;
+use std::collections::BTreeMap;
+use std::ffi::{CString, NulError, OsStr, OsString};
+use std::fs::{self, File};
 use std::io;
-use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
-use std::process::{Command, ExitCode};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
-use nix::sys::signal::SigSet;
+use nix::sys::signal::{SigSet, Signal};
+use nix::unistd::execve;
 use rustix::fs::Mode;
 use rustix::io::Errno;
 use rustix::process::{chdir, setsid, umask};
 use rustix::thread::{SecureComputingMode, no_new_privs, secure_computing_mode};
 
 use super::control::{Line, Order, Parcel, Word};
-use super::facts::Confined;
+use super::facts::{Confined, field};
 use super::report::Ended;
 use super::{landlock, limits, seccomp};
 use crate::process::{Outcome, close_on_exec_from, path_of, which};
@@ -49,22 +53,43 @@ fn become_command(line: &Line) -> Result<std::convert::Infallible, Word> {
     let confined = confine(&parcel.writable)?;
     line.send(&Word::Confined(confined), &[])
         .map_err(|error| Word::failed("it cannot be told that the command is bound", &error))?;
-    let mut command = Command::new(&file);
-    command
-        .env_clear()
-        .envs(parcel.env.iter().map(|(name, value)| (name, value)));
-    if let Some((name, rest)) = parcel.argv.split_first() {
-        command.arg0(name).args(rest);
-    }
-    // What was sent to the zone while it was made was not meant for the command.
-    if let Err(error) = SigSet::empty().thread_set_mask() {
-        return Err(Word::failed("its signals cannot be unblocked", &error));
-    }
-    let error = command.exec();
+    let [file, words, env] = strings(&file, &parcel)
+        .map_err(|error| not_started(&error.into(), "a word or variable of it holds a zero byte".to_owned()))?;
+    heed_signals().map_err(|error| Word::failed("its signals cannot be set", &error))?;
+    // Not what a shell does, and std with it: to hand a file that is no program to `sh`.
+    let Err(error) = execve(&file[0], &words, &env);
+    let shown = file[0].to_string_lossy();
     Err(not_started(
-        &error,
-        format!("{} cannot be executed: {error}", file.display()),
+        &error.into(),
+        format!("{shown} cannot be executed: {}", error.desc()),
     ))
+}
+
+/// The file, the words and the variables, as the kernel takes them; of two variables with one name the later.
+fn strings(file: &Path, parcel: &Parcel) -> Result<[Vec<CString>; 3], NulError> {
+    let one = |word: &OsStr| CString::new(word.as_bytes());
+    let variables: BTreeMap<_, _> = parcel.env.iter().map(|(name, value)| (name, value)).collect();
+    let pair = |(name, value): (&OsString, &OsString)| CString::new([name.as_bytes(), b"=", value.as_bytes()].concat());
+    Ok([
+        vec![one(file.as_os_str())?],
+        parcel.argv.iter().map(|word| one(word)).collect::<Result<_, _>>()?,
+        variables.into_iter().map(pair).collect::<Result<_, _>>()?,
+    ])
+}
+
+/// None blocked, none ignored.
+fn heed_signals() -> io::Result<()> {
+    // What was sent to the zone while it was made was not meant for the command: it was made after that.
+    SigSet::empty().thread_set_mask()?;
+    let status = fs::read_to_string("/proc/self/status")?;
+    let ignored = field(&status, "SigIgn").and_then(|digits| u64::from_str_radix(&digits, 16).ok());
+    for signal in Signal::iterator().map(|signal| signal as i32) {
+        // A signal that something is set to catch is one that the next program takes as it was made to.
+        if ignored.unwrap_or(0) >> (signal - 1) & 1 == 1 {
+            signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)))?;
+        }
+    }
+    Ok(())
 }
 
 fn open(line: &Line) -> io::Result<Parcel> {

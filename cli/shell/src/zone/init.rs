@@ -3,6 +3,7 @@
 //! It holds no secret: what the command gets to know passes through it as a sealed parcel. Its end is the end of every
 //! process in the zone, by the kernel's doing.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
@@ -20,10 +21,10 @@ use super::facts::Seen;
 use super::report::Ended;
 use super::{ENTER, INIT, INIT_AT};
 
-/// What the binary does when it is started inside of a zone.
+/// What the binary does when it is started inside of a zone; `word` stands behind the hidden argument that says so.
 #[must_use]
-pub fn init() -> ExitCode {
-    if std::env::args_os().nth(2).is_some_and(|word| word == ENTER) {
+pub fn init(word: Option<&OsStr>) -> ExitCode {
+    if word.is_some_and(|word| word == ENTER) {
         return enter();
     }
     match oversee() {

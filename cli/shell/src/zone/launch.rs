@@ -16,7 +16,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitCode, Stdio};
 
 use nix::sys::signal::SigSet;
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, Mode, memfd_create};
 use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::process::{PidfdFlags, geteuid, getppid, getuid, pidfd_open, umask};
@@ -61,27 +61,38 @@ pub fn launch() -> ExitCode {
 }
 
 /// Whoever started the launcher: when it is gone, nobody waits for the zone.
-pub(super) struct Parent(OwnedFd);
+///
+/// Two signs, because it may be gone before the first line here runs, and then somebody else is the parent already: it
+/// alone reads what the command prints.
+pub(super) struct Parent {
+    process: OwnedFd,
+    reads: io::Stderr,
+}
 
 impl Parent {
     fn open() -> io::Result<Self> {
         let gone = || io::Error::other("whoever started the launcher is gone");
         let parent = getppid().ok_or_else(gone)?;
-        let descriptor = pidfd_open(parent, PidfdFlags::empty())?;
+        let process = pidfd_open(parent, PidfdFlags::empty())?;
         // The same after as before: the descriptor is its, and not that of a later process of its number.
-        if getppid() == Some(parent) {
-            Ok(Self(descriptor))
-        } else {
-            Err(gone())
+        if getppid() != Some(parent) {
+            return Err(gone());
         }
+        Ok(Self {
+            process,
+            reads: io::stderr(),
+        })
     }
 
-    pub(super) fn ended(&self) -> PollFd<'_> {
-        PollFd::new(&self.0, PollFlags::IN)
+    /// Any of these ready is its end.
+    pub(super) fn signs(&self) -> [PollFd<'_>; 2] {
+        // Asked for nothing, a pipe tells of itself only that nobody reads it.
+        let unread = PollFd::new(&self.reads, PollFlags::empty());
+        [PollFd::new(&self.process, PollFlags::IN), unread]
     }
 
     pub(super) fn is_gone(&self) -> bool {
-        poll(&mut [self.ended()], Some(&rustix::event::Timespec::default())).is_ok_and(|ready| ready > 0)
+        poll(&mut self.signs(), Some(&Timespec::default())).is_ok_and(|ready| ready > 0)
     }
 }
 

@@ -13,6 +13,7 @@
 pub(crate) mod account;
 pub mod backend;
 mod bwrap;
+mod clone;
 mod control;
 pub(crate) mod credential;
 mod enter;

@@ -77,11 +77,15 @@ impl<'a> Outside<'a> {
 
     /// Waits for a word from inside, the end of the parent, or the time.
     fn wait(&self, at_most: Duration) -> [bool; 2] {
-        let mut sources = [PollFd::new(&self.started.line, PollFlags::IN), self.parent.ended()];
+        let [gone, unread] = self.parent.signs();
+        let mut sources = [PollFd::new(&self.started.line, PollFlags::IN), gone, unread];
         let timeout: Option<Timespec> = at_most.try_into().ok();
         // Interrupted: nothing is ready, and the caller comes again.
         match poll(&mut sources, timeout.as_ref()) {
-            Ok(_) => [0, 1].map(|at: usize| !sources[at].revents().is_empty()),
+            Ok(_) => {
+                let [heard, gone, unread] = sources.map(|source| !source.revents().is_empty());
+                [heard, gone || unread]
+            }
             Err(_) => [false; 2],
         }
     }

@@ -113,7 +113,6 @@ impl Pair<'_> {
                 Zone::Exec => hermetic::offered(self.policy, self.env),
             },
             env: Vec::new(),
-            input: None,
             umask: None,
             report,
         }
@@ -150,7 +149,7 @@ impl Pair<'_> {
                 grace_ms: bounds.grace_ms,
                 ..Deadlines::default()
             },
-            label: zone.name().to_owned(),
+            label: zone.label().to_owned(),
             ..CommandSpec::default()
         };
         let run = run_once(self.exe, self.env, &spec, wishes)?;

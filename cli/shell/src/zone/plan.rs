@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+pub use engine::event::zone::ZoneName as Zone;
 use serde::{Deserialize, Serialize};
 
 use crate::process::bytes;
@@ -15,27 +16,6 @@ pub const TMP_AT: &str = "/tmp";
 
 /// Below it lie the program that is process 1, and whatever else of the governor's the plan hands in.
 pub const EXCHANGE_AT: &str = "/loopexec";
-
-/// Which of the two.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Zone {
-    /// Runs the work: its own volume to write, no home, the proxy as its only way out.
-    Agent,
-    /// Runs the check: a tree to read, nothing to connect to.
-    Exec,
-}
-
-impl Zone {
-    /// As receipts say it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Agent => "agent",
-            Self::Exec => "exec",
-        }
-    }
-}
 
 /// A directory or file of the host that the zone sees, and where.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -120,9 +100,6 @@ pub struct ZonePlan {
     pub argv: Vec<OsString>,
     #[serde(with = "bytes::one")]
     pub cwd: PathBuf,
-    /// What the command reads on standard input; nothing where there is none.
-    #[serde(with = "bytes::option")]
-    pub input: Option<PathBuf>,
     /// Where the launcher leaves its [`super::ZoneReport`], as JSON, made anew: a place no zone sees.
     #[serde(with = "bytes::one")]
     pub report: PathBuf,

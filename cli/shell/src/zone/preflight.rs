@@ -48,7 +48,6 @@ fn start(terms: &Terms, zone: Zone, env: &Variables, exe: &Path, wishes: &Wishes
         argv: vec!["true".into()],
         inherited: env.to_vec(),
         env: Vec::new(),
-        input: None,
         umask: None,
         report: report.clone(),
     });
@@ -60,7 +59,7 @@ fn start(terms: &Terms, zone: Zone, env: &Variables, exe: &Path, wishes: &Wishes
             timeout_ms: Some(START_LIMIT_MS),
             ..Deadlines::default()
         },
-        label: format!("{} zone", zone.name()),
+        label: format!("{zone} zone"),
         ..CommandSpec::default()
     };
     let run = run_once(exe, env, &spec, wishes).map_err(failed)?;
@@ -68,7 +67,7 @@ fn start(terms: &Terms, zone: Zone, env: &Variables, exe: &Path, wishes: &Wishes
     let Some((seen, ending)) = account(&report, zone) else {
         return Err(failed(format!(
             "the {} zone did not start: its launcher {}{}",
-            zone.name(),
+            zone.label(),
             run.outcome,
             told.lines()
                 .next()
@@ -79,7 +78,7 @@ fn start(terms: &Terms, zone: Zone, env: &Variables, exe: &Path, wishes: &Wishes
     if seen.refused.is_none() && run.outcome != Outcome::Exited(0) {
         return Err(failed(format!(
             "the {} zone starts, and nothing can be run in it: {ending:?}, {}",
-            zone.name(),
+            zone.label(),
             seen.said
         )));
     }

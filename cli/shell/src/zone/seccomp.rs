@@ -185,3 +185,25 @@ fn no_x32() -> BpfProgram {
         line(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW),
     ]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_filters_can_be_made_for_every_architecture() {
+        let made = |arch| filters(arch).unwrap().len();
+        assert_eq!(made(TargetArch::x86_64), 3);
+        assert_eq!(made(TargetArch::aarch64), 2);
+    }
+
+    #[test]
+    fn no_call_is_named_twice() {
+        let mut seen: Vec<i64> = [REFUSED, REFUSED_HERE, ABSENT].concat();
+        seen.extend(by_argument().unwrap().into_keys());
+        let named = seen.len();
+        seen.sort_unstable();
+        seen.dedup();
+        assert_eq!(seen.len(), named, "of two entries for a call one would be lost");
+    }
+}

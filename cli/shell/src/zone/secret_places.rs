@@ -3,6 +3,8 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use nix::unistd::{Uid, User};
+
 /// Below a home directory.
 const PLACES: &[&str] = &[
     ".ssh",
@@ -43,12 +45,18 @@ pub(crate) fn met<'h>(path: &Path, homes: impl IntoIterator<Item = &'h Path>) ->
     places.find(|place| place.starts_with(path) || path.starts_with(place))
 }
 
-/// The homes whose credentials count: the one that the environment names, and that of the superuser.
+/// The homes whose credentials count: the one that the environment names, the one that the system's list of users names,
+/// which a copy's private home does not hide, and that of the superuser.
 pub(crate) fn homes(named: Option<&OsStr>) -> Vec<PathBuf> {
     let named = named.map(PathBuf::from).filter(|home| home.is_absolute());
-    let mut homes: Vec<PathBuf> = named.into_iter().chain([PathBuf::from("/root")]).collect();
+    let listed = User::from_uid(Uid::effective()).ok().flatten().map(|user| user.dir);
+    let of_root = PathBuf::from("/root");
+    let mut homes: Vec<PathBuf> = named.into_iter().chain(listed).chain([of_root]).collect();
+    // Accounts of services live in the root directory, or nowhere.
+    homes.retain(|home| home.parent().is_some());
     let real: Vec<PathBuf> = homes.iter().filter_map(|home| home.canonicalize().ok()).collect();
     homes.extend(real);
+    homes.sort();
     homes.dedup();
     homes
 }

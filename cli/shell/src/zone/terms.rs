@@ -74,7 +74,6 @@ pub(crate) struct Order {
     pub(crate) inherited: Variables,
     /// What this one gets on top.
     pub(crate) env: Variables,
-    pub(crate) input: Option<PathBuf>,
     pub(crate) umask: Option<u32>,
     pub(crate) report: PathBuf,
 }
@@ -92,12 +91,15 @@ impl Terms {
             cause: RefusalCause::BackendMissing,
             message: "no directory of PATH has bwrap; install the package bubblewrap".to_owned(),
         })?;
-        let home = env
-            .iter()
-            .rev()
-            .find(|(name, _)| name == "HOME")
-            .map(|(_, value)| value.as_os_str());
-        let homes = secret_places::homes(home);
+        let said = |wanted: &str| {
+            let found = env.iter().rev().find(|(name, _)| name == wanted);
+            found.map(|(_, value)| value.as_os_str())
+        };
+        let homes = secret_places::homes(said("HOME"));
+        let of_home = |name: &str, below: &str| {
+            let named = said(name).map(PathBuf::from);
+            named.or_else(|| said("HOME").map(|home| Path::new(home).join(below)))
+        };
         let refused = |path: &Path, what: &str| {
             let real = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
             let met = secret_places::met(&real, homes.iter().map(PathBuf::as_path));
@@ -116,7 +118,9 @@ impl Terms {
         }
         let mut toolchain = toolchain::find(&Search {
             path,
-            home,
+            homes: &homes,
+            cargo_home: of_home("CARGO_HOME", ".cargo"),
+            rustup_home: of_home("RUSTUP_HOME", ".rustup"),
             workdir: at,
             programs: &named(policy, at, env),
         });
@@ -204,7 +208,6 @@ impl Terms {
             umask: order.umask.unwrap_or(self.umask),
             argv: order.argv,
             cwd: self.at.clone(),
-            input: order.input,
             report: order.report,
         }
     }
@@ -231,6 +234,10 @@ impl Terms {
         ];
         let is_replaced = |name: &OsStr| name == "HOME" || name == "TMPDIR" || name.as_bytes().starts_with(b"XDG_");
         let mut env: Variables = self.toolchain.env.clone();
+        if zone == Zone::Exec && !self.isolation.outputs.iter().any(|output| output == "target") {
+            // cargo would write into the tree, which is read-only.
+            env.push(("CARGO_TARGET_DIR".into(), Path::new(TMP_AT).join("target").into()));
+        }
         env.extend(path);
         env.extend(inherited);
         env.extend(own.into_iter().filter(|(name, _)| !is_replaced(name)));

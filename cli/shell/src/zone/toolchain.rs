@@ -32,7 +32,10 @@ pub(crate) struct Toolchain {
 /// Where to look.
 pub(crate) struct Search<'a> {
     pub(crate) path: Option<&'a OsStr>,
-    pub(crate) home: Option<&'a OsStr>,
+    /// Whose credentials and programs are the user's own.
+    pub(crate) homes: &'a [PathBuf],
+    pub(crate) cargo_home: Option<PathBuf>,
+    pub(crate) rustup_home: Option<PathBuf>,
     /// The tree, which is seen as its copy.
     pub(crate) workdir: &'a Path,
     /// Programs and other absolute words of the commands.
@@ -48,15 +51,13 @@ pub(crate) fn find(search: &Search<'_>) -> Toolchain {
         .iter()
         .filter_map(|program| program.parent())
         .map(Path::to_path_buf);
-    let homes = secret_places::homes(search.home);
-    let home = search.home.map(Path::new);
     for dir in dirs.chain(of_programs) {
         if is_elsewhere(&dir, search.workdir) {
-            take(&mut found, &dir, home, &homes);
+            take(&mut found, &dir, search.homes);
         }
     }
-    if let Some(home) = home {
-        rust(&mut found, home);
+    if let (Some(cargo), Some(rustup)) = (&search.cargo_home, &search.rustup_home) {
+        rust(&mut found, cargo, rustup);
     }
     found
 }
@@ -66,19 +67,19 @@ fn is_elsewhere(dir: &Path, workdir: &Path) -> bool {
     dir.is_absolute() && dir.is_dir() && !known(workdir) && !SYSTEM.iter().any(|system| known(Path::new(system)))
 }
 
-fn take(found: &mut Toolchain, dir: &Path, home: Option<&Path>, homes: &[PathBuf]) {
+fn take(found: &mut Toolchain, dir: &Path, homes: &[PathBuf]) {
     let harmless = |path: &Path| {
         let real = path.canonicalize();
         real.is_ok_and(|real| secret_places::met(&real, homes.iter().map(PathBuf::as_path)).is_none())
     };
     let prefix = dir
         .parent()
-        .filter(|prefix| dir.ends_with("bin") && is_prefix(prefix, home));
+        .filter(|prefix| dir.ends_with("bin") && is_prefix(prefix, homes));
     match prefix.filter(|prefix| harmless(prefix)) {
         Some(prefix) => {
             found.dirs.insert(prefix.to_path_buf());
             if let Some(base) = base_of_environment(prefix).filter(|base| is_elsewhere(base, prefix)) {
-                take(found, &base, home, homes);
+                take(found, &base, homes);
             }
         }
         None if harmless(dir) => {
@@ -90,8 +91,8 @@ fn take(found: &mut Toolchain, dir: &Path, home: Option<&Path>, homes: &[PathBuf
 
 /// Something was installed here as a whole: its programs need what lies beside them. A home is no such place, nor is
 /// what a user keeps programs of all kinds in.
-fn is_prefix(prefix: &Path, home: Option<&Path>) -> bool {
-    let is_users = home.is_some_and(|home| prefix == home || prefix.parent() == Some(home));
+fn is_prefix(prefix: &Path, homes: &[PathBuf]) -> bool {
+    let is_users = homes.iter().any(|home| prefix == home || prefix.parent() == Some(home));
     let holds = |name: &str| prefix.join(name).exists();
     holds("pyvenv.cfg")
         || (!is_users && prefix.parent().is_some() && (holds("lib") || holds("lib64") || holds("libexec")))
@@ -108,22 +109,17 @@ fn base_of_environment(prefix: &Path) -> Option<PathBuf> {
 }
 
 /// rustup and cargo look into a home that the zone does not have.
-fn rust(found: &mut Toolchain, home: &Path) {
-    let cargo = home.join(".cargo");
-    if !found.dirs.remove(&cargo.join("bin")) {
+fn rust(found: &mut Toolchain, cargo: &Path, rustup: &Path) {
+    if !found.dirs.contains(&cargo.join("bin")) && !found.dirs.remove(cargo) {
         return;
     }
-    let parts = [
-        cargo.join("bin"),
-        cargo.join("registry"),
-        cargo.join("git"),
-        home.join(".rustup"),
-    ];
-    found.dirs.extend(parts.into_iter().filter(|part| part.is_dir()));
+    let parts = ["bin", "registry", "git"].map(|part| cargo.join(part));
+    let parts = parts.into_iter().chain([rustup.to_path_buf()]);
+    found.dirs.extend(parts.filter(|part| part.is_dir()));
     let told = [
-        ("RUSTUP_HOME", home.join(".rustup").into_os_string()),
-        ("CARGO_HOME", cargo.into_os_string()),
-        ("CARGO_NET_OFFLINE", "true".into()),
+        ("RUSTUP_HOME", rustup.into()),
+        ("CARGO_HOME", cargo.into()),
+        ("CARGO_NET_OFFLINE", OsString::from("true")),
     ];
     found.env.extend(told.map(|(name, value)| (name.into(), value)));
 }
@@ -153,7 +149,9 @@ mod tests {
             let programs: Vec<PathBuf> = programs.iter().map(|program| self.root.join(program)).collect();
             find(&Search {
                 path: Some(&path),
-                home: Some(self.root.join("home").as_os_str()),
+                homes: &[self.root.join("home")],
+                cargo_home: Some(self.root.join("home/.cargo")),
+                rustup_home: Some(self.root.join("home/.rustup")),
                 workdir: &self.root.join("home/project"),
                 programs: &programs,
             })

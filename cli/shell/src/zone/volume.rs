@@ -14,6 +14,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, lchown};
 use std::path::{Path, PathBuf};
 
+use super::clone::clone;
 use crate::scratch::{Scratch, copy_to_be_seen_in_place};
 use crate::tree::{Change, Entry, Tree, TreeError, TreeId, diff};
 
@@ -41,6 +42,11 @@ impl Volume {
         let scratch = Scratch::beside(tree.workdir(), purpose).map_err(|error| error.to_string())?;
         let place = scratch.tree();
         copy_to_be_seen_in_place(tree.workdir(), &place).map_err(|error| error.to_string())?;
+        let cloned = match tree.repository() {
+            Ok(repository) => clone(repository, &place),
+            Err(_) => Ok(()),
+        };
+        cloned.map_err(|error| format!("{}: {error}", place.join(".git").display()))?;
         let volume = Self {
             tree: tree.twin(&place).map_err(|error| error.to_string())?,
             scratch,

@@ -1,11 +1,17 @@
 //! Real zones under attack: what must not be possible in them is tried, and must fail.
 //!
 //! Launcher and init are the binary that starts zones, so this binary is all three: its `main` takes the hidden
-//! arguments first, as that of `loopexec` does.
+//! arguments first, as that of `loopexec` does. A machine on which bare bwrap starts nothing is said aloud, and the
+//! tests are skipped there.
 
-// A helper that fails fails its test; what is skipped is said aloud.
-#![allow(clippy::unwrap_used, clippy::print_stderr)]
+// A helper that fails fails its test; what is skipped is said aloud; the stand-ins say what they found.
+#![allow(clippy::unwrap_used, clippy::print_stderr, clippy::print_stdout)]
 
+mod attack;
+mod catalogue;
+mod governor;
+mod lives;
+mod refusals;
 mod support;
 
 use std::process::ExitCode;
@@ -14,22 +20,78 @@ use libtest_mimic::{Arguments, Trial};
 use shell::{process, zone};
 
 fn main() -> ExitCode {
-    let first = std::env::args_os().nth(1).unwrap_or_default();
-    if first == process::SUPERVISE {
-        return process::supervise();
+    let mut words: Vec<String> = std::env::args().skip(1).collect();
+    if words.is_empty() {
+        return tests();
     }
-    if first == zone::LAUNCH {
-        return zone::launch();
+    let first = words.remove(0);
+    match first.as_str() {
+        process::SUPERVISE => process::supervise(),
+        zone::LAUNCH => zone::launch(),
+        zone::INIT => zone::init(words.first().map(AsRef::as_ref)),
+        attack::ATTACK => attack::attack(&words),
+        governor::STAND_IN => governor::stand_in(),
+        governor::KILLER => governor::killer(&words),
+        _ => tests(),
     }
-    if first == zone::INIT {
-        return zone::init();
-    }
+}
+
+fn tests() -> ExitCode {
     let arguments = Arguments::from_args();
-    let trials = vec![Trial::test("first", || {
-        let room = support::Room::new();
-        let run = room.sh(zone::Zone::Exec, "id; ls -la /; exit 3");
-        eprintln!("{run:#?}");
-        Ok(())
-    })];
+    let mut trials = catalogue::trials();
+    for seed in [1, 2] {
+        let name = format!("governor::nothing_outlives_a_killed_governor_a66::{seed}");
+        trials.push(Trial::test(name, move || {
+            governor::nothing_outlives_a_killed_governor(seed);
+            Ok(())
+        }));
+    }
+    trials.extend(lives());
+    if let Some(reason) = support::unable() {
+        eprintln!("skipped: no zone starts on this machine: {reason}");
+        trials = trials.into_iter().map(|trial| trial.with_ignored_flag(true)).collect();
+    }
     libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+/// The tests of a room, each under its own name.
+macro_rules! trials {
+    ($room:ident: $($test:ident),* $(,)?) => {
+        vec![$(Trial::test(concat!(stringify!($room), "::", stringify!($test)), || {
+            $room::$test();
+            Ok(())
+        })),*]
+    };
+}
+
+fn lives() -> Vec<Trial> {
+    let mut trials = trials!(refusals:
+        root_without_a_user_to_drop_to_is_refused_a93,
+        a_bwrap_that_is_missing_unsafe_or_failing_is_refused_a91,
+        an_init_that_is_not_kept_apart_gets_no_go,
+        sources_that_are_not_as_planned_are_refused,
+        a_zone_that_is_less_apart_than_asked_for_gets_no_go,
+    );
+    trials.extend(trials!(lives:
+        the_launcher_ends_as_the_command_did,
+        a_command_that_is_not_there_is_told_apart_from_one_that_failed,
+        what_was_in_force_is_told,
+        binds_are_seen_as_planned,
+        a_tree_below_scratch_cannot_be_moved_away,
+        a_program_with_roots_bit_gives_nothing_a18,
+        a_descriptor_of_the_governor_does_not_reach_the_zone_a13,
+        what_one_zone_leaves_the_next_does_not_find_a85,
+        a_socket_of_one_zone_leads_the_next_nowhere_a54,
+        the_agents_tree_is_not_the_checks_a10,
+        everybody_goes_with_the_command_a65,
+        a_command_that_will_not_end_is_ended_a68,
+        a_command_that_is_asked_to_end_has_its_last_word,
+        output_is_capped_a69,
+        a_flood_of_processes_stays_inside_a63,
+        many_together_hold_no_more_than_the_zone_a64,
+        no_secret_is_in_any_process_table_a73,
+        hashes_are_the_same_twice_a82,
+        a_zone_with_a_proxy_has_its_listener_and_nothing_else,
+    ));
+    trials
 }

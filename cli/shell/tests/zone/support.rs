@@ -4,9 +4,10 @@ use std::ffi::OsString;
 use std::fs;
 use std::io::{Seek, Write};
 use std::os::unix::fs::{PermissionsExt, chown};
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use shell::zone::{HOME_AT, LAUNCH, Limits, Network, TMP_AT, Work, Zone, ZonePlan, ZoneReport};
 
@@ -14,7 +15,7 @@ use shell::zone::{HOME_AT, LAUNCH, Limits, Network, TMP_AT, Work, Zone, ZonePlan
 pub(crate) const NOBODY: u32 = 64646;
 
 /// Where zones see their work tree.
-pub(crate) const WORK_AT: &str = "/work/tree";
+pub(crate) const WORK_AT: &str = "/volume/tree";
 
 pub(crate) fn is_root() -> bool {
     rustix::process::geteuid().is_root()
@@ -75,7 +76,9 @@ impl Room {
         let set = |name: &str, value: &str| (OsString::from(name), OsString::from(value));
         ZonePlan {
             zone,
-            bwrap: "/usr/bin/bwrap".into(),
+            bwrap: std::env::var_os("LOOPEXEC_TEST_BWRAP")
+                .unwrap_or("/usr/bin/bwrap".into())
+                .into(),
             binds: Vec::new(),
             work: Work {
                 source: self.path("tree"),
@@ -122,15 +125,17 @@ fn hand_over(path: &Path) {
 
 /// The launcher of a plan, as a supervisor starts it.
 pub(crate) fn launcher(plan: &ZonePlan) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.arg(LAUNCH).env("CANARY", "of-the-governor").stdin(input(plan));
+    command
+}
+
+/// A plan as the launcher reads it.
+pub(crate) fn input(plan: &ZonePlan) -> Stdio {
     let mut input = tempfile::tempfile().unwrap();
     input.write_all(&postcard::to_stdvec(plan).unwrap()).unwrap();
     input.rewind().unwrap();
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command
-        .arg(LAUNCH)
-        .env("CANARY", "of-the-governor")
-        .stdin(Stdio::from(input));
-    command
+    input.into()
 }
 
 pub(crate) fn run(plan: &ZonePlan) -> Run {
@@ -148,5 +153,62 @@ pub(crate) fn run(plan: &ZonePlan) -> Run {
 impl Run {
     pub(crate) fn signal(&self) -> Option<i32> {
         self.status.signal()
+    }
+}
+
+/// A command that sleeps for ten minutes and is unlike any other.
+pub(crate) fn sleeper() -> String {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let serial = NEXT.fetch_add(1, Ordering::Relaxed);
+    format!("sleep 602.{}{serial:03}", std::process::id())
+}
+
+/// Processes of exactly this command.
+pub(crate) fn sleepers(command: &str) -> Vec<u32> {
+    let wanted = format!("{}\0", command.replace(' ', "\0"));
+    let pids = fs::read_dir("/proc").unwrap();
+    let pids = pids.filter_map(|entry| entry.unwrap().file_name().to_str()?.parse().ok());
+    pids.filter(|pid| fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line == wanted.as_bytes()))
+        .collect()
+}
+
+/// The line of processes below one, each the first child of the one before; waits until it is that long.
+pub(crate) fn below(process: u32, length: usize) -> Vec<u32> {
+    loop {
+        let mut line = vec![process];
+        while let Some(child) = line.last().and_then(|last| {
+            let children = fs::read_to_string(format!("/proc/{last}/task/{last}/children")).unwrap_or_default();
+            children.split_whitespace().next()?.parse().ok()
+        }) {
+            line.push(child);
+        }
+        if line.len() > length {
+            return line.split_off(1);
+        }
+        std::thread::yield_now();
+    }
+}
+
+/// Why no zone starts on this machine, whatever loopexec does.
+pub(crate) fn unable() -> Option<String> {
+    let mut bare = Command::new("/usr/bin/bwrap");
+    bare.args([
+        "--unshare-all",
+        "--disable-userns",
+        "--unshare-user",
+        "--ro-bind",
+        "/",
+        "/",
+        "--proc",
+        "/proc",
+        "true",
+    ]);
+    if is_root() {
+        bare.uid(NOBODY).gid(NOBODY);
+    }
+    match bare.current_dir("/").output() {
+        Err(error) => Some(format!("bwrap cannot be started: {error}")),
+        Ok(said) if !said.status.success() => Some(String::from_utf8_lossy(&said.stderr).into_owned()),
+        Ok(_) => None,
     }
 }

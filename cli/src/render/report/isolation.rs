@@ -1,7 +1,7 @@
 //! What work and check ran in.
 
 use engine::State;
-use engine::event::zone::EgressSeen;
+use engine::event::zone::{EgressSeen, ZoneName};
 use engine::report::Report as Fold;
 use engine::words::counted;
 use serde::Serialize;
@@ -39,14 +39,14 @@ pub(crate) struct Connection {
 impl Isolation {
     pub(super) fn of(state: &State, fold: &Fold) -> Self {
         let zones = &state.facts.opened.zones;
-        let facts = |name: &str| {
+        let facts = |name: ZoneName| {
             let seen = zones.iter().find(|seen| seen.zone == name && !seen.facts.is_empty());
             seen.map(|seen| seen.facts.clone())
         };
         Self {
             zones: state.facts.policy().isolation.zones,
-            agent_zone_facts: facts("agent"),
-            exec_zone_facts: facts("exec"),
+            agent_zone_facts: facts(ZoneName::Agent),
+            exec_zone_facts: facts(ZoneName::Exec),
             egress: fold.egress.rows.iter().map(Connection::of).collect(),
             egress_more: fold.egress.more,
             left_inside: fold.totals.left_inside,

@@ -56,7 +56,7 @@ pub(crate) struct Command {
     pub(crate) output_bytes: u64,
     pub(crate) survivors: usize,
     /// `agent` or `exec`; null where it ran with the user's rights.
-    pub(crate) zone: Option<String>,
+    pub(crate) zone: Option<&'static str>,
 }
 
 impl Row {
@@ -106,7 +106,7 @@ impl Row {
                     duration_ms: command.duration_ms,
                     output_bytes: command.output_bytes,
                     survivors: command.survivors,
-                    zone: Some(command.zone.clone()).filter(|zone| !zone.is_empty()),
+                    zone: command.zone.map(|zone| zone.label()),
                 })
                 .collect(),
             tree: row.tree.hex(),
