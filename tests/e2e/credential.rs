@@ -51,6 +51,11 @@ impl Scene {
         self.project.start(&self.words(work, more))
     }
 
+    /// With nobody to hear what it says in the end.
+    fn start_unheard(&self, work: &str) -> Running {
+        self.project.start_unheard(&self.words(work, &[]))
+    }
+
     fn run(&self, work: &str, more: &[&str]) -> Answer {
         self.start(work, more).end()
     }

@@ -162,3 +162,15 @@ fn signals_that_ask_a_run_to_stop_do_not_end_the_reaper() {
     running.kill();
     scene.provider.wait_until_none_is_good();
 }
+
+#[test]
+fn a_key_is_revoked_by_a_governor_whose_record_was_removed() {
+    let Some(scene) = Scene::new() else { return };
+    let sleeper = Sleeper::new();
+    let running = scene.start_unheard(sleeper.command());
+    wait_until("the work is at it", || sleeper.is_up());
+    fs::remove_dir_all(scene.project.root.join(".loopexec")).unwrap();
+    running.signal(Signal::TERM);
+    running.end_unheard();
+    assert!(scene.provider.good().is_empty());
+}
