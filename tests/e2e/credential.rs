@@ -4,11 +4,13 @@
 //! end. What needs a zone is left out, aloud, where the machine starts none.
 
 mod endings;
+mod http;
 mod kills;
 mod provider;
 mod scope;
 
 use std::fs;
+use std::path::PathBuf;
 
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -51,11 +53,6 @@ impl Scene {
         self.project.start(&self.words(work, more))
     }
 
-    /// With nobody to hear what it says in the end.
-    fn start_unheard(&self, work: &str) -> Running {
-        self.project.start_unheard(&self.words(work, &[]))
-    }
-
     fn run(&self, work: &str, more: &[&str]) -> Answer {
         self.start(work, more).end()
     }
@@ -67,12 +64,16 @@ impl Scene {
         events.iter().map(step).collect()
     }
 
-    fn markers(&self) -> usize {
+    /// Directories that hold word of a key.
+    fn marked(&self) -> Vec<PathBuf> {
         let runs = fs::read_dir(self.project.root.join(".loopexec/runs")).unwrap();
-        let files = runs.flat_map(|run| fs::read_dir(run.unwrap().path()).unwrap());
-        files
-            .filter(|file| file.as_ref().unwrap().path().join("credential.json").exists())
-            .count()
+        let places = runs.flat_map(|run| fs::read_dir(run.unwrap().path()).unwrap());
+        let places = places.map(|place| place.unwrap().path());
+        places.filter(|place| place.join("credential.json").exists()).collect()
+    }
+
+    fn markers(&self) -> usize {
+        self.marked().len()
     }
 
     /// The reapers of this project that are alive.

@@ -164,13 +164,16 @@ fn signals_that_ask_a_run_to_stop_do_not_end_the_reaper() {
 }
 
 #[test]
-fn a_key_is_revoked_by_a_governor_whose_record_was_removed() {
+fn a_key_is_revoked_by_a_governor_whose_marker_was_removed() {
     let Some(scene) = Scene::new() else { return };
     let sleeper = Sleeper::new();
-    let running = scene.start_unheard(sleeper.command());
+    let running = scene.start(sleeper.command(), &[]);
     wait_until("the work is at it", || sleeper.is_up());
-    fs::remove_dir_all(scene.project.root.join(".loopexec")).unwrap();
+    for place in scene.marked() {
+        fs::remove_dir_all(place).unwrap();
+    }
     running.signal(Signal::TERM);
-    running.end_unheard();
+    running.end();
     assert!(scene.provider.good().is_empty());
+    assert_eq!(scene.steps(), ["intended", "minted", "revoked"]);
 }
