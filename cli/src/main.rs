@@ -14,7 +14,7 @@ fn main() -> ExitCode {
         return zone::launch();
     }
     if first == zone::REAP {
-        return zone::reap();
+        return zone::reap(words.next().as_deref());
     }
     if first == zone::INIT {
         return zone::init(words.next().as_deref());

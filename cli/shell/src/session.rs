@@ -411,3 +411,29 @@ pub fn writer(run: &RunDir) -> Result<(Writer, State), RunError> {
     writer.attach_receipt(journal::ReceiptWriter::resume(&reader, &run.receipt())?);
     Ok((writer, state))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::before::all_ended;
+    use super::*;
+    use crate::process::leftovers::{self, Leftover};
+
+    #[test]
+    fn nothing_starts_beside_a_process_that_no_signal_ends() {
+        let leftover = |pid| Leftover {
+            pid,
+            start_ticks: 1,
+            command: "cp big /mnt/gone".into(),
+            supervisor: false,
+        };
+        let outcome = |remaining| leftovers::Ended {
+            ended: vec![leftover(7)],
+            remaining,
+        };
+        assert!(matches!(all_ended(outcome(Vec::new())), Ok(1)));
+        let refused = all_ended(outcome(vec![leftover(8)])).unwrap_err();
+        assert_eq!(refused.reason(), engine::event::halt::HaltReason::ObjectiveUnverified);
+        let said = refused.to_string();
+        assert!(said.contains("process 8") && said.contains("cp big"), "{said}");
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process};
 
 use super::Scene;
 use crate::support::{Running, Sleeper, wait_until};
@@ -51,6 +51,44 @@ fn killed_before_the_provider_made_the_key() {
         });
         scene.provider.open("mint-early");
     });
+}
+
+#[test]
+fn a_mint_command_that_nobody_supervises_any_more_is_ended_before_the_key_is_revoked() {
+    let Some(scene) = Scene::new() else { return };
+    scene.provider.close("mint-early");
+    let running = scene.start("touch done", &[]);
+    scene.provider.wait_at("mint-early");
+    let supervisor = Pid::from_raw(scene.provider.supervisor_of_mint()).unwrap();
+    // The governor cannot end what its supervisor leaves to it.
+    running.signal(Signal::STOP);
+    kill_process(supervisor, Signal::KILL).unwrap();
+    assert!(scene.provider.is_minting());
+    running.kill();
+    wait_until("the key is revoked", || scene.provider.asked("revoke") > 0);
+    assert!(!scene.provider.is_minting(), "it would be made after all");
+    scene.provider.open("mint-early");
+    settles(&scene, false);
+    assert!(scene.provider.all().is_empty());
+}
+
+#[test]
+fn a_key_that_comes_late_is_revoked_too() {
+    let Some(scene) = Scene::new() else { return };
+    for gate in ["mint-early", "revoke-late"] {
+        scene.provider.close(gate);
+    }
+    let running = scene.start("touch done", &[]);
+    scene.provider.wait_at("mint-early");
+    running.kill();
+    scene.provider.wait_at("revoke-late");
+    let label = scene.project.events_named("credential")[0]["label"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    scene.provider.makes(&label);
+    scene.provider.open("revoke-late");
+    settles(&scene, false);
 }
 
 #[test]
@@ -145,6 +183,7 @@ fn a_key_is_revoked_though_the_record_of_its_run_is_gone_with_the_governor() {
     fs::remove_dir_all(scene.project.root.join(".loopexec")).unwrap();
     running.kill();
     scene.provider.wait_until_none_is_good();
+    wait_until("the reaper is gone", || scene.reapers().is_empty());
 }
 
 #[test]
@@ -155,12 +194,12 @@ fn signals_that_ask_a_run_to_stop_do_not_end_the_reaper() {
     wait_until("the work is at it", || sleeper.is_up());
     for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
         for pid in scene.reapers() {
-            rustix::process::kill_process(rustix::process::Pid::from_raw(pid).unwrap(), signal).unwrap();
+            kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
         }
     }
     assert_eq!(scene.reapers().len(), 1);
     running.kill();
-    scene.provider.wait_until_none_is_good();
+    settles(&scene, false);
 }
 
 #[test]

@@ -22,6 +22,7 @@ gate() {
 }
 case $1 in
 mint)
+  echo $$ > "$at/minting"
   gate mint-early
   secret=sk-canary-$label-0123456789
   echo "$secret" > "$at/keys/$label"
@@ -35,6 +36,7 @@ revoke)
   gate revoke
   if [ -e "$at/broken" ]; then echo "cannot revoke $(cat "$at/keys/$label")" >&2; exit 1; fi
   rm -f "$at/keys/$label"
+  gate revoke-late
   ;;
 esac
 "#;
@@ -104,6 +106,28 @@ impl Provider {
 
     pub(super) fn wait_made(&self) {
         wait_until("the provider has answered", || self.at.join("made").exists());
+    }
+
+    /// Whoever runs the mint command: it has a session of its own.
+    pub(super) fn supervisor_of_mint(&self) -> i32 {
+        let stat = fs::read_to_string(self.minting().join("stat")).unwrap();
+        let after_name = stat.rsplit_once(')').unwrap().1;
+        after_name.split_whitespace().nth(3).unwrap().parse().unwrap()
+    }
+
+    /// The mint command is at work; one that only waits to be waited for has no words.
+    pub(super) fn is_minting(&self) -> bool {
+        fs::read(self.minting().join("cmdline")).is_ok_and(|words| !words.is_empty())
+    }
+
+    fn minting(&self) -> PathBuf {
+        let pid = fs::read_to_string(self.at.join("minting")).unwrap();
+        PathBuf::from("/proc").join(pid.trim())
+    }
+
+    /// A key comes late, from a question that was on its way.
+    pub(super) fn makes(&self, label: &str) {
+        fs::write(self.at.join("keys").join(label), "").unwrap();
     }
 
     /// It answers this instead of a key, with this exit status; the key is there all the same.

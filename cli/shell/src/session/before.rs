@@ -21,7 +21,7 @@ pub(super) fn end_leftovers(state_dir: &StateDir) -> Result<u32, RunError> {
 }
 
 /// How many were ended. Beside one that was not, nothing that is measured can be trusted.
-fn all_ended(outcome: leftovers::Ended) -> Result<u32, RunError> {
+pub(super) fn all_ended(outcome: leftovers::Ended) -> Result<u32, RunError> {
     match outcome.remaining.into_iter().next() {
         Some(Leftover { pid, command, .. }) => Err(RunError::StillRunning { pid, command }),
         None => Ok(u32::try_from(outcome.ended.len()).unwrap_or(u32::MAX)),
@@ -40,28 +40,4 @@ pub(super) fn sweep_keys(state_dir: &StateDir, desk: &Desk) -> Vec<String> {
             ),
         })
         .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn nothing_starts_beside_a_process_that_no_signal_ends() {
-        let leftover = |pid| Leftover {
-            pid,
-            start_ticks: 1,
-            command: "cp big /mnt/gone".into(),
-            supervisor: false,
-        };
-        let outcome = |remaining| leftovers::Ended {
-            ended: vec![leftover(7)],
-            remaining,
-        };
-        assert!(matches!(all_ended(outcome(Vec::new())), Ok(1)));
-        let refused = all_ended(outcome(vec![leftover(8)])).unwrap_err();
-        assert_eq!(refused.reason(), engine::event::halt::HaltReason::ObjectiveUnverified);
-        let said = refused.to_string();
-        assert!(said.contains("process 8") && said.contains("cp big"), "{said}");
-    }
 }

@@ -21,6 +21,7 @@ mod sweep;
 use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::Duration;
 
 use engine::event::policy::IsolationPolicy;
@@ -39,8 +40,9 @@ pub const REAP: &str = "__reap";
 
 /// Attempts of a governor before it leaves the rest to the reaper.
 const ATTEMPTS: u32 = 3;
-/// Between the first two; it doubles.
+/// Between the first two; it doubles up to the second.
 const PAUSE: Duration = Duration::from_millis(500);
+const PAUSE_MAX: Duration = Duration::from_secs(60);
 /// A request of a mint command that was ended may still be on its way.
 const SETTLE: Duration = Duration::from_secs(2);
 
@@ -158,18 +160,20 @@ impl Held {
 
 /// Revokes the key of a marker and removes the marker.
 fn put_out(desk: &Desk, place: &Path, marker: &Marker, attempts: u32) -> Result<(), String> {
+    again(attempts, |_| put_out_once(desk, place, marker))
+}
+
+/// Up to so many attempts, further and further apart.
+fn again(attempts: u32, mut attempt: impl FnMut(u32) -> Result<(), String>) -> Result<(), String> {
     let mut pause = PAUSE;
-    let mut attempt = 1;
-    loop {
-        match put_out_once(desk, place, marker) {
-            Ok(()) => return Ok(()),
-            Err(why) if attempt >= attempts => return Err(why),
-            Err(_) => {}
+    for number in 1..attempts {
+        if attempt(number).is_ok() {
+            return Ok(());
         }
-        std::thread::sleep(pause);
-        pause *= 2;
-        attempt += 1;
+        thread::sleep(pause);
+        pause = (pause * 2).min(PAUSE_MAX);
     }
+    attempt(attempts)
 }
 
 /// One attempt. Nothing that still makes the key is left running before, and where nobody saw it made, it is revoked
@@ -178,7 +182,7 @@ fn put_out_once(desk: &Desk, place: &Path, marker: &Marker) -> Result<(), String
     command::end_mint(place)?;
     desk.revoke(&marker.revoke, &marker.label, marker.id.as_deref())?;
     if marker.id.is_none() {
-        std::thread::sleep(SETTLE);
+        thread::sleep(SETTLE);
         desk.revoke(&marker.revoke, &marker.label, None)?;
     }
     marker::remove(place);
