@@ -30,6 +30,7 @@ mod e2e {
     mod corpus;
     mod cost;
     mod covering;
+    mod credential;
     mod deciding;
     mod doctor;
     mod egress;

@@ -2,19 +2,6 @@
 
 use std::process::ExitCode;
 
-use shell::{process, zone};
-
 fn main() -> ExitCode {
-    let mut words = std::env::args_os().skip(1);
-    let first = words.next().unwrap_or_default();
-    if first == process::SUPERVISE {
-        return process::supervise();
-    }
-    if first == zone::LAUNCH {
-        return zone::launch();
-    }
-    if first == zone::INIT {
-        return zone::init(words.next().as_deref());
-    }
-    cli::main()
+    shell::hidden::dispatch(std::env::args_os().skip(1)).unwrap_or_else(cli::main)
 }

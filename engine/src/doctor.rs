@@ -38,6 +38,9 @@ pub const KEY_UNUSABLE: Fault = (HaltReason::WorkspaceInvalid, "key_unusable");
 /// Processes of an earlier run are at work and nobody governs them.
 pub const LEFT_RUNNING: Fault = (HaltReason::ObjectiveUnverified, "leftover_processes");
 
+/// A key of an earlier run is good, and nobody could change that.
+pub const KEY_LEFT: Fault = (HaltReason::CredentialScopeInvalid, "credential_not_revocable");
+
 /// How much a finding weighs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {

@@ -11,6 +11,7 @@ use crate::event::halt::HaltReason;
 use crate::event::id::{Digest, Stamp};
 use crate::event::iteration::{CheckPurpose, RejectCause};
 use crate::event::measurement::{CommandRun, StopCause};
+use crate::event::people::CredentialStep;
 use crate::event::zone::{EgressSeen, ZoneName};
 use crate::vet;
 
@@ -336,6 +337,14 @@ impl Report {
                     .filter_map(|call| call.microusd)
                     .fold(0, u64::saturating_add);
                 self.row(settled.iteration).microusd += sum;
+            }
+            Event::Credential(credential) => {
+                let label = &credential.label;
+                let warning = alloc::format!("the key {label} could not be revoked and may still be good");
+                self.warnings.retain(|known| *known != warning);
+                if credential.step == CredentialStep::RevokeFailed {
+                    self.warnings.push(warning);
+                }
             }
             Event::Halted(halted) if halted.cause == "workdir_lost" => {
                 self.warnings

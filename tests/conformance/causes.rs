@@ -51,8 +51,6 @@ const DISAGREEING: &[CheckPurpose] = &[CheckPurpose::Recheck, CheckPurpose::Conf
 const UNBUILT: &[&str] = &[
     "calls",
     "candidate_changed_during_verification",
-    "credential_not_revocable",
-    "credential_unbounded",
     "governor_gone",
     "governor_stalled",
     "header_does_not_fit",

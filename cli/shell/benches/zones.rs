@@ -20,7 +20,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use engine::event::policy::{Command as Words, Policy};
-use shell::process::{self, CommandSpec, Input, Outcome, Supervisor, SupervisorOptions, wishes};
+use shell::hidden;
+use shell::process::{CommandSpec, Input, Outcome, Supervisor, SupervisorOptions, wishes};
 use shell::zone::proxy::{Proxy, SystemResolver};
 use shell::zone::{self, Egress, Pair, ZonePlan};
 
@@ -30,16 +31,8 @@ const ROUNDS: usize = 40;
 const BYTES: usize = 128 << 20;
 
 fn main() -> ExitCode {
-    let mut words = std::env::args_os().skip(1);
-    let first = words.next().unwrap_or_default();
-    if first == process::SUPERVISE {
-        return process::supervise();
-    }
-    if first == zone::LAUNCH {
-        return zone::launch();
-    }
-    if first == zone::INIT {
-        return zone::init(words.next().as_deref());
+    if let Some(done) = hidden::dispatch(std::env::args_os().skip(1)) {
+        return done;
     }
     starts();
     passes();

@@ -6,6 +6,7 @@ pub mod config;
 pub mod doctor;
 pub mod driver;
 mod foreign;
+pub mod hidden;
 mod hunks;
 pub mod lock;
 pub mod oracle;

@@ -6,8 +6,10 @@
 //! ```
 
 mod anchor;
+mod before;
 mod beside;
 mod error;
+mod key;
 mod ledger;
 mod named;
 mod projection;
@@ -27,21 +29,19 @@ use crate::clock::Clock;
 use crate::config::Resolved;
 use crate::driver::{Broken, commit, drive};
 use crate::paths::{self, RunDir, RunId, StateDir};
-use crate::process::leftovers::{self, Leftover};
 use crate::process::{Supervisor, SupervisorOptions, remove_unmasked};
 use crate::record::latest;
 use crate::replay::Surroundings;
 use crate::tree::{Options, Tree, TreeId};
 use crate::world::{RealWorld, StopRequests, hermetic, resolve_programs, too_short};
+use crate::zone::credential::Desk;
 use crate::zone::preflight;
 use crate::{clock, lock};
 
+use before::{end_leftovers, sweep_keys};
 pub use error::RunError;
 use ledger::Ledger;
 pub use projection::Profile;
-
-/// How long leftovers of an earlier life may take to end.
-const LEFTOVERS_LIMIT: std::time::Duration = std::time::Duration::from_secs(5);
 
 /// What a new run is made from.
 #[derive(Debug)]
@@ -113,6 +113,7 @@ pub fn start(start: Start, watch: &mut dyn Watch) -> Result<Finished, RunError> 
     vet_named_key(&start)?;
     let lock = lock::acquire(&state_dir, &id)?;
     end_leftovers(&state_dir)?;
+    let swept = sweep_keys(&state_dir, &Desk::new(&start.exe, &start.env, &start.workdir));
     // The lock names its holder by this id, so the run gets no other one.
     let run = state_dir.create_run(id)?;
     let policy = &start.contract.policy;
@@ -131,6 +132,7 @@ pub fn start(start: Start, watch: &mut dyn Watch) -> Result<Finished, RunError> 
     let state = State::first(&event).map_err(|illegal| RunError::illegal(0, &illegal))?;
     let mut ledger = Ledger::new(writer, lock, &life, watch)?;
     ledger.begin(&state, &event)?;
+    swept.into_iter().for_each(|told| ledger.warn(told));
     if masks_its_status(&state.facts.policy().oracle.check) {
         ledger.warn(
             "the check is a pipe, whose exit status is that of its last command: a failing first command looks green; \
@@ -157,6 +159,7 @@ pub fn resume(resume: Resume, watch: &mut dyn Watch) -> Result<Finished, RunErro
     };
     let lock = lock::acquire(&state_dir, run.id())?;
     let ended = end_leftovers(&state_dir)?;
+    let swept = sweep_keys(&state_dir, &Desk::new(&resume.exe, &resume.env, &resume.workdir));
     if verify(&run, resume.expect_head)? == 0 {
         return Err(RunError::NeverBegan {
             run_id: run.id().to_string(),
@@ -187,6 +190,7 @@ pub fn resume(resume: Resume, watch: &mut dyn Watch) -> Result<Finished, RunErro
     };
     let mut ledger = Ledger::new(writer, lock, &life, watch)?;
     ledger.reopen(&state);
+    swept.into_iter().for_each(|told| ledger.warn(told));
     let mut state = state;
     let at = clock::stamp();
     if let Some(interrupted) = state.recover(at) {
@@ -197,6 +201,7 @@ pub fn resume(resume: Resume, watch: &mut dyn Watch) -> Result<Finished, RunErro
     }
     let resumed = state.resume(at, engine::VERSION.into(), clock::boot_id(), ended);
     state = ledger.commit(state, &resumed)?;
+    let state = life.settle_keys(state, &reader, &mut ledger)?;
     life.live(state, ledger)
 }
 
@@ -235,26 +240,6 @@ pub fn fold(reader: &journal::Reader) -> Result<State, RunError> {
         seq: 0,
         why: "the journal holds no event".into(),
     })
-}
-
-/// Processes that an earlier life could not end are ended before anything starts.
-fn end_leftovers(state_dir: &StateDir) -> Result<u32, RunError> {
-    let mut ended = 0;
-    for id in state_dir.run_ids()? {
-        let run = state_dir.runs().join(id.as_str());
-        if run.join("supervisor.json").exists() {
-            ended += all_ended(leftovers::end(&run, LEFTOVERS_LIMIT)?)?;
-        }
-    }
-    Ok(ended)
-}
-
-/// How many were ended. Beside one that was not, nothing that is measured can be trusted.
-fn all_ended(outcome: leftovers::Ended) -> Result<u32, RunError> {
-    match outcome.remaining.into_iter().next() {
-        Some(Leftover { pid, command, .. }) => Err(RunError::StillRunning { pid, command }),
-        None => Ok(u32::try_from(outcome.ended.len()).unwrap_or(u32::MAX)),
-    }
 }
 
 /// A signing key that the user named and that cannot be used is said now, not after hours of unsigned work.
@@ -363,8 +348,11 @@ impl Life {
         })
         .with_fixed_checks(&state)
         .with_zones(&state, &self.env, &self.exe);
+        let (state, held, key) = self.mint_key(state, &workdir, &mut ledger)?;
+        world.hand_over_key(key);
         let outcome = drive(state, &mut world, &mut ledger);
         world.shutdown();
+        let outcome = key::revoke(outcome, held, &mut ledger);
         let state = outcome.map_err(|broken| match broken {
             Broken::Record(error) => error,
             Broken::Illegal(illegal) => RunError::illegal(ledger.events(), &illegal),
@@ -426,7 +414,9 @@ pub fn writer(run: &RunDir) -> Result<(Writer, State), RunError> {
 
 #[cfg(test)]
 mod tests {
+    use super::before::all_ended;
     use super::*;
+    use crate::process::leftovers::{self, Leftover};
 
     #[test]
     fn nothing_starts_beside_a_process_that_no_signal_ends() {

@@ -24,13 +24,17 @@ label! {
         AllowlistMissing = "allowlist_missing",
         ProbeFailed = "probe_failed",
         CredentialPathMounted = "credential_path_mounted",
+        CredentialUnbounded = "credential_unbounded",
+        CredentialNotRevocable = "credential_not_revocable",
     }
 }
 impl ZoneRefusal {
     /// What a run that needs the zone halts with.
     pub const fn reason(self) -> HaltReason {
         match self {
-            Self::CredentialPathMounted => HaltReason::CredentialScopeInvalid,
+            Self::CredentialPathMounted | Self::CredentialUnbounded | Self::CredentialNotRevocable => {
+                HaltReason::CredentialScopeInvalid
+            }
             Self::BackendMissing
             | Self::BackendUnsafe
             | Self::Privileged

@@ -13,6 +13,7 @@ pub mod build_context;
 pub mod check;
 pub mod checkpoint;
 pub mod closed;
+mod credential;
 mod drift;
 pub mod execute;
 pub mod guards;

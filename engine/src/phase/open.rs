@@ -3,7 +3,7 @@
 use alloc::string::ToString;
 
 use super::check::Check;
-use super::{Illegal, Phase, Room, Turn, build_context, halt, zones};
+use super::{Illegal, Phase, Room, Turn, build_context, credential, halt, zones};
 use crate::effect::{Effect, Next};
 use crate::event::Event;
 use crate::event::halt::HaltReason;
@@ -108,6 +108,9 @@ fn unfit(policy: &Policy) -> Option<(HaltReason, &'static str, &'static str)> {
         let detail =
             "failures_cmd and integrity_cmd do not run in zones in this release: leave out either them or --isolate";
         return Some((HaltReason::WorkspaceInvalid, "configuration_invalid", detail));
+    }
+    if let Some(objection) = credential::objection(policy) {
+        return Some(objection);
     }
     if policy.bounds.max_iterations == 0 {
         return Some((

@@ -268,6 +268,18 @@ impl Reader {
         Ok(())
     }
 
+    /// A key that would have no zone, no end, no cap, or nobody to revoke it.
+    fn asks_for_an_unfit_key(&self) -> bool {
+        const GRACE_MS: u64 = 3_600_000;
+        let isolation = &self.policy["isolation"];
+        let absent = |name: &str| isolation[name].is_null() || isolation[name] == 0;
+        let timeout = self.policy["bounds"]["timeout_ms"].as_u64();
+        let outlives =
+            timeout.is_some_and(|timeout| number(isolation, "key_ttl_ms") > timeout.saturating_add(GRACE_MS));
+        let unbounded = ["revoke", "key_ttl_ms", "key_cap_microusd"].into_iter().any(absent);
+        !absent("mint") && (unbounded || outlives || !self.is_isolated())
+    }
+
     pub(super) fn may_halt(&self, reason: &str, cause: &str) -> bool {
         if self.drifted {
             return matches!(reason, "blocked_path_modified" | "metric_integrity_violation");
@@ -276,6 +288,7 @@ impl Reader {
             ("end", "success_condition_met") => self.converged(),
             ("end", reason) => !self.converged() && self.turn.verdict == reason,
             ("open", "execution_failure") => matches!(cause, "check_not_found" | "exec_not_found"),
+            ("open", "credential_scope_invalid") if self.asks_for_an_unfit_key() => cause.starts_with("credential_"),
             ("open", "isolation_unsatisfiable" | "credential_scope_invalid") => self.zones_missing,
             ("check" | "failed", "isolation_unsatisfiable" | "credential_scope_invalid") => self.zone_refused,
             ("open", reason) => matches!(reason, "workspace_invalid" | "invariant_failed" | "check_inadequate"),

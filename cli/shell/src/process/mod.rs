@@ -21,6 +21,7 @@
 //! Signals go through pidfds, or to children that have not been waited for: never to a number that another process
 //! may carry by now. The two types to read first are [`CommandSpec`] and [`CommandRun`].
 
+mod aside;
 pub(crate) mod bytes;
 mod capture;
 mod children;
@@ -47,6 +48,7 @@ mod table;
 mod which;
 mod wish;
 
+pub(crate) use aside::{Aside, StandingBy};
 pub(crate) use capture::remove_unmasked;
 pub use command::{Cancel, CaptureSpec, CommandSpec, Deadlines, Input};
 pub use error::{ProcessError, SupervisorLost};

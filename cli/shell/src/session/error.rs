@@ -46,6 +46,11 @@ pub enum RunError {
         pid: u32,
         command: String,
     },
+    /// A key of an earlier life may still be good.
+    KeyNotRevoked {
+        label: String,
+        why: String,
+    },
     /// The journal and the machine disagree: a bug, or tampering.
     Illegal {
         seq: u64,
@@ -63,6 +68,7 @@ impl RunError {
             Self::Journal(error) => journal_reason(error),
             Self::NotResumable { reason, .. } => *reason,
             Self::Illegal { .. } | Self::StillRunning { .. } => HaltReason::ObjectiveUnverified,
+            Self::KeyNotRevoked { .. } => HaltReason::CredentialScopeInvalid,
             Self::Process(_) | Self::Unsupported => HaltReason::InternalError,
         }
     }
@@ -111,6 +117,11 @@ impl fmt::Display for RunError {
                 f,
                 "process {pid} of an earlier run could not be ended ({command}) and may still write, so nothing that is \
                  measured beside it can be trusted; find out what it waits for, or restart the machine"
+            ),
+            Self::KeyNotRevoked { label, why } => write!(
+                f,
+                "the key {label} of an earlier life may still be good, and no other is made beside it: {why}; see to that \
+                 and resume again, or wait until its time to live is over"
             ),
             Self::Illegal { seq, why } => write!(
                 f,

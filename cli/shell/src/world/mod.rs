@@ -47,6 +47,7 @@ pub(crate) use command::argv;
 pub(crate) use detection::detection;
 pub use execute::resolve_programs;
 use own::OwnFiles;
+pub(crate) use secrets::spellings as secret_forms;
 pub use secrets::too_short;
 use surface::Surfaces;
 use toolchain::Toolchain;

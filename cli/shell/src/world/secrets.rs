@@ -82,7 +82,7 @@ fn conceal_text(text: &str, secrets: &[Vec<u8>]) -> String {
     String::from_utf8_lossy(&masked(secrets, text.as_bytes())).into_owned()
 }
 
-fn spellings(secret: &[u8]) -> Vec<Vec<u8>> {
+pub(crate) fn spellings(secret: &[u8]) -> Vec<Vec<u8>> {
     let mut all = vec![secret.to_vec()];
     for alphabet in [STANDARD, URL_SAFE] {
         // By itself, with the last characters that only its end decides.

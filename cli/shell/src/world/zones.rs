@@ -7,10 +7,11 @@
 //!
 //! A world that runs the check in a copy has no volumes: the copy is the tree of the zone.
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use engine::event::id::Digest;
+use engine::event::id::{Bytes, Digest};
 use engine::event::measurement::{CommandRun as Fact, RunOutcome, StopCause};
 use engine::{Observation, State};
 
@@ -20,9 +21,11 @@ use super::execute::read_ask;
 use rustix::io::Errno;
 
 use crate::foreign;
+use crate::process::masked;
 use crate::tree::TreeId;
 use crate::zone::EXCHANGE_AT;
 use crate::zone::account::{self, Ending};
+use crate::zone::credential::Key;
 use crate::zone::volume::{Volume, settle_exchange};
 use crate::zone::{Bind, Refusal, RefusalCause, Terms, Zone, hand_over};
 
@@ -41,6 +44,8 @@ pub(crate) struct Zones {
     pub(crate) terms: Result<Terms, Refusal>,
     /// The binary that is started once more as launcher and init.
     pub(crate) exe: PathBuf,
+    /// For the work, and for nobody else.
+    key: Option<Key>,
     /// This world is one copy: there is nothing to bring to it and nothing to bring back.
     is_copy: bool,
     /// What is injected into a run, seen where it is.
@@ -55,6 +60,7 @@ impl Zones {
         Self {
             terms,
             exe,
+            key: None,
             is_copy: false,
             injected: None,
             agent: None,
@@ -95,8 +101,10 @@ impl RealWorld {
                     inherited: [self.env.clone(), self.work_env.clone()].concat(),
                 };
                 let told = inside("context");
+                let mut env = self.told(state, iteration, &told, &told.join("ask"));
+                env.extend(self.key());
                 let job = Job {
-                    env: self.told(state, iteration, &told, &told.join("ask")),
+                    env,
                     within: Some(within),
                     ..job
                 };
@@ -107,7 +115,8 @@ impl RealWorld {
                     lose(&mut run, Zone::Agent, why);
                 }
                 let settled = settle_exchange(&context);
-                (run, settled.ok().and_then(|()| read_ask(&context.join("ask"))))
+                let ask = settled.ok().and_then(|()| read_ask(&context.join("ask")));
+                (run, ask.map(|ask| Bytes(masked(&self.secrets, &ask.0))))
             }
         };
         Observation::Executed {
@@ -116,6 +125,24 @@ impl RealWorld {
             ask,
             interference: self.interference(),
         }
+    }
+
+    /// The work gets this key, and nobody keeps it; or nothing runs in zones, and every command says why.
+    pub(crate) fn hand_over_key(&mut self, key: Result<Option<Key>, Refusal>) {
+        let Some(zones) = &mut self.zones else { return };
+        match key {
+            Ok(key) => {
+                self.secrets.extend(key.iter().flat_map(Key::spellings));
+                zones.key = key;
+            }
+            Err(refusal) => zones.terms = Err(refusal),
+        }
+    }
+
+    /// The variable of the key.
+    fn key(&self) -> Option<(OsString, OsString)> {
+        let key = self.zones.as_ref()?.key.as_ref()?;
+        Some((key.name.clone().into(), key.secret.clone().into()))
     }
 
     /// The tree of the turn in the volume, and its context beside it.

@@ -15,6 +15,7 @@ pub mod backend;
 mod bwrap;
 mod clone;
 mod control;
+pub(crate) mod credential;
 mod enter;
 mod facts;
 mod init;
@@ -38,6 +39,7 @@ mod way;
 mod word;
 
 pub use bwrap::rendered;
+pub use credential::{REAP, reap};
 pub use init::init;
 pub use launch::launch;
 pub use pair::{Entered, Entry, Pair};

@@ -14,22 +14,21 @@ mod lives;
 mod refusals;
 mod support;
 
-use std::ffi::OsStr;
 use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Trial};
-use shell::{process, zone};
+use shell::hidden;
 
 fn main() -> ExitCode {
+    if let Some(done) = hidden::dispatch(std::env::args_os().skip(1)) {
+        return done;
+    }
     let mut words: Vec<String> = std::env::args().skip(1).collect();
     if words.is_empty() {
         return tests();
     }
     let first = words.remove(0);
     match first.as_str() {
-        process::SUPERVISE => process::supervise(),
-        zone::LAUNCH => zone::launch(),
-        zone::INIT => zone::init(words.first().map(OsStr::new)),
         attack::ATTACK => attack::attack(&words),
         governor::STAND_IN => governor::stand_in(),
         governor::KILLER => governor::killer(&words),

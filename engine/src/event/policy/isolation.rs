@@ -3,6 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::Command;
 use crate::event::shape::wire;
 
 wire! {
@@ -27,6 +28,16 @@ wire! {
         pub processes_max: u32,
         /// What one zone may keep in temporary files.
         pub scratch_max_bytes: u64,
+        /// Makes the run's one key: asked on standard input, it answers on standard output (SPEC 14.5).
+        pub mint: Option<Command>,
+        /// Makes such a key worthless, by its label.
+        pub revoke: Option<Command>,
+        /// Name of the variable that the work finds the key in.
+        pub key_env: String,
+        /// How long the key may live.
+        pub key_ttl_ms: Option<u64>,
+        /// What may be spent with it.
+        pub key_cap_microusd: Option<u64>,
     }
 }
 
@@ -43,6 +54,11 @@ impl Default for IsolationPolicy {
             memory_max_bytes: 8 << 30,
             processes_max: 1_024,
             scratch_max_bytes: 2 << 30,
+            mint: None,
+            revoke: None,
+            key_env: "AGENT_API_KEY".into(),
+            key_ttl_ms: None,
+            key_cap_microusd: None,
         }
     }
 }

@@ -4,8 +4,8 @@ use engine::event::id::Bytes;
 
 use super::super::error::Fault;
 use super::super::setting::{Kind, Off, Setting};
-use super::super::size;
 use super::super::value::Value;
+use super::super::{duration, money, size};
 use super::row;
 
 const GROUP: &str = "Isolation";
@@ -162,6 +162,68 @@ pub(super) const ROWS: &[Setting] = &[
             "LOOPEXEC_ZONE_SCRATCH",
             "What one zone may keep in each of its home and temporary directory",
             "They are in memory, and gone when the zone is.",
+        )
+    ),
+    row!(
+        command?,
+        isolation.mint,
+        row::blank(
+            GROUP,
+            "isolation.mint_cmd",
+            "--mint-cmd",
+            "LOOPEXEC_MINT_CMD",
+            "Makes the one key that isolated work gets, anew for every life of the run",
+            "It runs with your rights, outside of the tree, and reads {run, label, ttl_ms, cap_microusd} as JSON. It prints \
+             {id, secret, expires}. Needs --revoke-cmd, --key-ttl and --key-cap-usd.",
+        )
+    ),
+    row!(
+        command?,
+        isolation.revoke,
+        row::blank(
+            GROUP,
+            "isolation.revoke_cmd",
+            "--revoke-cmd",
+            "LOOPEXEC_REVOKE_CMD",
+            "Revokes that key, however the run ends",
+            "It reads {label, id} as JSON, without id where none is known. Exit status 0 means that no key of this label \
+             is good any more, or that there never was one; anything else is tried again.",
+        )
+    ),
+    row!(
+        text,
+        isolation.key_env,
+        row::blank(
+            GROUP,
+            "isolation.key_env",
+            "--key-env",
+            "LOOPEXEC_KEY_ENV",
+            "Environment variable that isolated work finds the key in",
+            "",
+        )
+    ),
+    row!(
+        duration?,
+        isolation.key_ttl_ms,
+        row::blank(
+            GROUP,
+            "isolation.key_ttl",
+            "--key-ttl",
+            "LOOPEXEC_KEY_TTL",
+            "How long the key may live, whatever becomes of the run",
+            "At most an hour longer than --timeout.",
+        )
+    ),
+    row!(
+        money? WordOrZero,
+        isolation.key_cap_microusd,
+        row::blank(
+            GROUP,
+            "isolation.key_cap_usd",
+            "--key-cap-usd",
+            "LOOPEXEC_KEY_CAP_USD",
+            "Dollars that may be spent with the key; its provider holds to it",
+            "",
         )
     ),
 ];
