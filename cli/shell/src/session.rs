@@ -415,7 +415,6 @@ pub fn writer(run: &RunDir) -> Result<(Writer, State), RunError> {
 #[cfg(test)]
 mod tests {
     use super::before::all_ended;
-    use super::*;
     use crate::process::leftovers::{self, Leftover};
 
     #[test]
