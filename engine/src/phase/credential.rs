@@ -12,10 +12,7 @@ type Objection = (HaltReason, &'static str, &'static str);
 pub(super) fn objection(policy: &Policy) -> Option<Objection> {
     let isolation = &policy.isolation;
     let scope = |cause, detail| Some((HaltReason::CredentialScopeInvalid, cause, detail));
-    let given = isolation.mint.as_ref().filter(|command| !command.is_empty());
-    if given.is_none() {
-        return None;
-    }
+    isolation.mint.as_ref().filter(|command| !command.is_empty())?;
     if !isolation.zones {
         let detail = "a key is only made for work that runs in a zone: add --isolate";
         return scope("credential_unbounded", detail);

@@ -161,7 +161,7 @@ mod tests {
         marker.id = Some("7".into());
         marker.write(&place).unwrap();
         assert_eq!(Marker::read(&place), Ok(Some(marker)));
-        assert_eq!(places(run.path()), [place.clone()]);
+        assert_eq!(places(run.path()), std::slice::from_ref(&place));
         remove(&place);
         assert_eq!(Marker::read(&place), Ok(None));
         assert!(places(run.path()).is_empty() && is_gone(&place));
