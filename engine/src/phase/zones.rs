@@ -99,10 +99,10 @@ mod tests {
     }
 
     fn halted(state: &State) -> Option<(HaltReason, String)> {
-        match state.next() {
-            Next::Record(Event::Halted(halted)) => Some((halted.reason, halted.cause.clone())),
-            _ => None,
-        }
+        let Next::Record(Event::Halted(halted)) = state.next() else {
+            return None;
+        };
+        Some((halted.reason, halted.cause.clone()))
     }
 
     #[test]

@@ -225,9 +225,7 @@ impl Terms {
         };
         let kept = |name: &OsStr| {
             let is = |known: &&str| *name == **known;
-            HARMLESS.iter().any(|known| is(known))
-                || OF_TOOLCHAINS.iter().any(|known| is(known))
-                || named.iter().any(|known| name == known.as_str())
+            HARMLESS.iter().any(is) || OF_TOOLCHAINS.iter().any(is) || named.iter().any(|known| name == known.as_str())
         };
         let path = path_of(inherited).map(|path| ("PATH".into(), self.visible(path)));
         let inherited = inherited.iter().filter(|(name, _)| kept(name)).cloned();
