@@ -74,7 +74,37 @@ fn a_node_project_goes_from_red_to_green_in_zones_as_without_them() {
     if !available("node") {
         return;
     }
-    mended_in_three_turns(&Project::fixture("node-project"), &["node", "--test"], zones);
+    let project = Project::fixture("node-project");
+    let said = mended_in_three_turns(&project, &["node", "--test"], zones);
+    // A run that is measured is told so by a variable, and leaves its counts where they are found.
+    assert_eq!(project.vetted(&said, "coverage")["state"], "active");
+}
+
+#[test]
+fn a_probe_varies_what_is_let_into_a_zone_and_says_what_that_has_of_its_own() {
+    let Some(zones) = zones() else { return };
+    let check = "test \"$(date +%Z)\" = UTC";
+    let few = [
+        "--runs",
+        "1",
+        "--side-effect-runs",
+        "0",
+        "--dimensions=timezone,network",
+    ];
+    let said = project().json(&[&["probe-check", "--check", check], zones, &few[..]].concat());
+    said_is(&said, 14, "check_flaky", "dimension_disagreed");
+    let dimensions = said.json["probe"]["dimensions"].to_string();
+    assert!(dimensions.contains("which has one of its own"), "{dimensions}");
+}
+
+#[track_caller]
+fn said_is(said: &Said, exit: i32, reason: &str, cause: &str) {
+    assert_eq!(
+        (said.exit, said.reason(), said.cause()),
+        (exit, reason, cause),
+        "{}",
+        said.all()
+    );
 }
 
 #[test]

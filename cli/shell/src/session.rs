@@ -345,6 +345,7 @@ impl Life {
             env: self.env.clone(),
             exe: self.exe.clone(),
             around: Vec::new(),
+            set: Vec::new(),
         })
         .with_fixed_checks(&state)
         .with_zones(&state, &self.env, &self.exe);

@@ -161,6 +161,7 @@ pub(crate) fn run(args: Args, scene: &Scene) -> Result<Outcome, Failure> {
         env: scene.env.clone(),
         exe: scene.exe()?,
         around: Vec::new(),
+        set: Vec::new(),
     };
     let probed = probe::probe(&plan, &with)?;
     Ok(outcome(&args, &plan, &probed))

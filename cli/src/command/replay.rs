@@ -74,6 +74,7 @@ pub(crate) fn of_place(place: &Place, scene: &Scene) -> Result<Replayed, Failure
         env: scene.env.clone(),
         exe: scene.exe()?,
         around: Vec::new(),
+        set: Vec::new(),
     };
     let (_, replayed) = replay::replay(place, &VerifyOptions::default(), &with)?;
     Ok(replayed)

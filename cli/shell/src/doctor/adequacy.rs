@@ -194,6 +194,7 @@ impl<'a> Place<'a> {
             env: other.environment(self.environment(), &scratch.support()),
             exe: patient.exe.clone(),
             around: Vec::new(),
+            set: Vec::new(),
         };
         let checked = check_until(&scratch.tree(), &scratch.shelf(), &state, &with, &patient.stop, None)?;
         patient.goes_on()?;

@@ -181,8 +181,10 @@ impl<'a> Place<'a> {
         change.stretch(&mut policy.bounds);
         let state = state(&tree, &policy);
         let left = self.clockwork.left_ms();
+        let env = self.environment(change);
         let with = Surroundings {
-            env: self.environment(change),
+            set: Perturbation::changed(&self.environment(&Perturbation::default()), &env),
+            env,
             exe: self.with.exe.clone(),
             around: change.around.clone(),
         };

@@ -29,6 +29,8 @@ pub struct Surroundings {
     pub exe: PathBuf,
     /// Words that stand before those of the check, when it is run; how it is read they do not touch.
     pub around: Vec<OsString>,
+    /// Names of variables that were set for this run alone: a zone lets them in.
+    pub set: Vec<OsString>,
 }
 
 /// One check that ended.
@@ -75,6 +77,7 @@ pub(crate) fn check_until(
     let supervisor = Supervisor::start(&with.exe, options)?;
     let mut world = RealWorld::new(state, Clock::system(), run, &with.env, supervisor, stop.clone(), tree);
     world.around.clone_from(&with.around);
+    world.check_env = meant_for_the_check(state, with);
     world.zones = zones_of(copy, shelf, state.facts.policy(), with);
     let effect = Effect::Check {
         iteration: state.facts.iteration,
@@ -105,4 +108,12 @@ fn zones_of(copy: &Path, shelf: &Path, policy: &Policy, with: &Surroundings) -> 
         .map(|place| place.join(SUPPORT))
         .filter(|dir| dir.is_dir());
     Some(Zones::of_a_copy(terms, with.exe.clone(), support))
+}
+
+/// What is fixed for every check, as it is here, and what was set for this run: both are more than what the user happens to
+/// have, which a zone chooses from.
+fn meant_for_the_check(state: &State, with: &Surroundings) -> Vec<(OsString, OsString)> {
+    let fixed = hermetic::fixed(state.facts.policy(), state.facts.opened.at);
+    let is_meant = |name: &OsString| with.set.contains(name) || fixed.iter().any(|(known, _)| known == name);
+    with.env.iter().filter(|(name, _)| is_meant(name)).cloned().collect()
 }

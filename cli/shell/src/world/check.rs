@@ -20,7 +20,6 @@ use crate::foreign;
 use crate::oracle::collect::{self, CollectError, Collector, Detection, InjectRequest, ReportPlan};
 use crate::oracle::{Artefact, Measured, Status, normalise};
 use crate::process::{CommandRun, Input};
-use crate::zone::volume::settle_exchange;
 use crate::zone::{Refusal, Zone};
 
 /// How the check of this run is read.
@@ -126,8 +125,7 @@ impl RealWorld {
         };
         let (mut run, mut fact) = self.command(job);
         if zoned {
-            // What cannot be settled cannot be read either, and its absence is told.
-            let _ = settle_exchange(&reports);
+            self.settle_exec_zone(&reports);
         }
         let started = Instant::now();
         let mut reading = self.read(state, &run, &fact, plan, &reports, named.as_ref());

@@ -221,13 +221,10 @@ impl RealWorld {
         let shared = shared.map(|(dir, name, writable)| (dir.to_path_buf(), inside(name), writable));
         let outputs = terms.outputs().iter();
         let outputs = outputs.map(|output| (source.join(output), terms.at().join(output), true));
-        let injected = self.zones.as_ref().and_then(|zones| zones.injected.clone());
-        let mut binds: Vec<Bind> = Vec::from_iter(injected.map(|dir| Bind {
-            source: dir.clone(),
-            at: dir,
-            writable: false,
-        }));
-        for (dir, at, writable) in outputs.chain(shared) {
+        // A measuring run leaves its counts beside what was injected.
+        let injected = self.injected().map(|dir| (dir.clone(), dir, true));
+        let mut binds = Vec::new();
+        for (dir, at, writable) in outputs.chain(shared).chain(injected) {
             let failed = |error| unprepared(format!("{}: {error}", dir.display()));
             fs::create_dir_all(&dir).map_err(failed)?;
             hand_over(&dir, terms.owner()).map_err(failed)?;
@@ -244,6 +241,18 @@ impl RealWorld {
             binds,
             inherited: self.env.clone(),
         })
+    }
+
+    fn injected(&self) -> Option<PathBuf> {
+        self.zones.as_ref().and_then(|zones| zones.injected.clone())
+    }
+
+    /// Takes out of what the check shares with the governor whatever is no plain file. What cannot be settled cannot be
+    /// read either, and its absence is told.
+    pub(super) fn settle_exec_zone(&self, reports: &Path) {
+        for dir in [Some(reports.to_path_buf()), self.injected()].into_iter().flatten() {
+            let _ = settle_exchange(&dir);
+        }
     }
 
     /// Where files that the check writes below its tree are found, seen from here.

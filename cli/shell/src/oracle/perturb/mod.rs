@@ -101,6 +101,12 @@ impl Perturbation {
         self.signs.iter().copied().find(|name| !dir.join(name).exists())
     }
 
+    /// The variables of `env` that are not as they were in `before`.
+    pub(crate) fn changed(before: &[(OsString, OsString)], env: &[(OsString, OsString)]) -> Vec<OsString> {
+        let now = env.iter().filter(|pair| !before.contains(pair));
+        now.map(|(name, _)| name.clone()).collect()
+    }
+
     /// `env` with the variables of this change: those that are lists are joined to what they hold.
     pub(crate) fn environment(&self, env: Vec<(OsString, OsString)>, support: &Path) -> Vec<(OsString, OsString)> {
         let pair = |name: &str, value: String| (name.to_owned(), value);

@@ -187,8 +187,11 @@ impl<'a> Place<'a> {
         let env = hermetic::settled(policy, self.state.facts.opened.at, &own);
         let scratch = |error: ScratchError| error.to_string();
         self.scratch.write_support(|dir| change.support(dir)).map_err(scratch)?;
+        let plain = moved(env, &self.world.workdir, &copy);
+        let env = change.environment(plain.clone(), &support);
         let with = Surroundings {
-            env: change.environment(moved(env, &self.world.workdir, &copy), &support),
+            set: Perturbation::changed(&plain, &env),
+            env,
             around: change.around.clone(),
             ..self.with.clone()
         };
