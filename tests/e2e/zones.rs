@@ -40,7 +40,7 @@ fn a_pytest_project_goes_from_red_to_green_in_zones_as_without_them() {
         return;
     };
     let project = Project::fixture("pytest-project");
-    let said = mended_in_three_turns(&project, &[&python, "-m", "pytest", "-q"], zones);
+    let said = mended_in_three_turns(&project, &[&python, "-m", "pytest", "-q"], &[zones, FAST].concat());
     let report = project.json(&["report"]);
     let isolation = &report.json["report"]["isolation"];
     assert_eq!(isolation["zones"], true, "{isolation}");
