@@ -10,6 +10,7 @@ use crate::effect::Reading;
 use crate::event::halt::HaltReason;
 use crate::event::measurement::{ReportState, RunOutcome, StopCause};
 use crate::members::CHECK;
+use crate::probe::verdict::reason_of;
 use crate::probe::{Class, Verdict};
 use crate::words::counted;
 
@@ -40,7 +41,7 @@ pub fn control(verdict: &Verdict, reading: &Reading) -> Control {
     let is_read = !reading.collector.is_empty();
     let concluded = is_read.then(|| reading.concluded.unwrap_or(reading.members.len() as u64));
     match &verdict.class {
-        Class::Broken { cause, detail } => Control::Fault((HaltReason::ExecutionFailure, cause), detail.clone()),
+        Class::Broken { cause, detail } => Control::Fault((reason_of(cause), cause), detail.clone()),
         Class::Red | Class::Green if is_read && reading.complete && reading.finished && concluded == Some(0) => {
             Control::Fault(ARTEFACT, "the check came to its end without running a test".into())
         }

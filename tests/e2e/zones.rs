@@ -202,6 +202,18 @@ fn a_check_cannot_write_its_tree_but_where_the_contract_says_so_and_finds_that_e
 }
 
 #[test]
+fn no_copy_is_written_over_a_link_that_leads_out_of_it() {
+    let Some(zones) = zones() else { return };
+    let project = project();
+    std::os::unix::fs::symlink(project.outside("home"), project.dir().join("out")).unwrap();
+    let few = ["--check-output", "out/deep", "--runs", "1", "--side-effect-runs", "0"];
+    let said = project.json(&[&["probe-check", "--check", "touch out/deep/x"], zones, &few[..]].concat());
+    said_is(&said, 30, "isolation_unsatisfiable", "probe_failed");
+    assert!(said.all().contains("out/deep leads over"), "{}", said.all());
+    assert!(!project.outside("home/deep").exists());
+}
+
+#[test]
 fn what_isolated_work_does_to_the_tests_is_judged_as_ever() {
     let Some(_) = zones() else { return };
     let project = Project::committed(&[("tests/check.sh", "exit 1\n"), ("product", "x\n")]);

@@ -88,7 +88,7 @@ commands! {
     Replay(replay) = "replay", "0, 13, 30";
     Verify(verify) = "verify", "0, 13, 30";
     ExplainHalt(explain_halt) = "explain-halt", "0, 30";
-    ProbeCheck(probe_check) = "probe-check", "0, 14, 18, 30, 40";
+    ProbeCheck(probe_check) = "probe-check", "0, 13, 14, 18, 30, 40";
     Doctor(doctor) = "doctor", "0, 13, 15, 17, 30, 40";
     Isolate(isolate) = "isolate", "0, 13, 20, 30, 40";
     Check(check) = "check", "0, 20";

@@ -290,6 +290,7 @@ fn advice(
         Some((reason, cause)) => {
             let verdict = match (reason, cause.starts_with("check_")) {
                 (HaltReason::ExecutionFailure, false) => "fix-substrate",
+                (HaltReason::IsolationUnsatisfiable | HaltReason::CredentialScopeInvalid, _) => "fix-config",
                 _ => "fix-check",
             };
             (verdict, format!("loopexec explain-halt {}", reason.label()))

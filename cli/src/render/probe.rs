@@ -345,7 +345,7 @@ pub(crate) fn sentence(shown: &Shown, probed: &Probed, fault: Option<(HaltReason
             "{runs} agreed ({verdict}), which does not show a flake rate of at most {}: {upper}",
             share(shown.max_flake_ppm.unwrap_or(0))
         ),
-        (HaltReason::ExecutionFailure, _) => {
+        (HaltReason::ExecutionFailure | HaltReason::IsolationUnsatisfiable | HaltReason::CredentialScopeInvalid, _) => {
             let detail = match probed.probe.fresh.reference().map(|reference| &reference.class) {
                 Some(Class::Broken { detail, .. }) => detail.as_str(),
                 _ => "the check came to no verdict",

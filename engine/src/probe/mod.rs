@@ -16,7 +16,7 @@ mod experiment;
 mod minimise;
 mod report;
 mod traced;
-mod verdict;
+pub(crate) mod verdict;
 
 use crate::event::halt::HaltReason;
 use crate::stat::{self, RISK, Share, Tally, Z_TWO_SIDED};
@@ -97,7 +97,7 @@ fn fault(probe: &Probe, tally: Tally, certified: Option<bool>) -> Option<(HaltRe
         return Some((HaltReason::CheckFlaky, "probe"));
     }
     if let Class::Broken { cause, .. } = reference.class {
-        return Some((HaltReason::ExecutionFailure, cause));
+        return Some((verdict::reason_of(cause), cause));
     }
     let differs = |block: &Block| block.against(reference).disagreeing() > 0;
     if differs(&probe.shared) {

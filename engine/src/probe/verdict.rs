@@ -5,6 +5,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use crate::effect::Reading;
+use crate::event::halt::HaltReason;
 use crate::event::measurement::{CommandRun, MemberStatus};
 use crate::event::zone::ZoneRefusal;
 use crate::facts::Facts;
@@ -30,6 +31,11 @@ pub struct Verdict {
     pub failing: Vec<String>,
     pub skipped: Vec<String>,
     pub collected: Vec<String>,
+}
+
+/// The reason behind the cause of a run that says nothing: its zone was not to be had, or it failed by itself.
+pub(crate) fn reason_of(cause: &str) -> HaltReason {
+    ZoneRefusal::from_label(cause).map_or(HaltReason::ExecutionFailure, ZoneRefusal::reason)
 }
 
 impl Verdict {

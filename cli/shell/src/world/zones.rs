@@ -15,18 +15,18 @@ use engine::event::id::{Bytes, Digest};
 use engine::event::measurement::{CommandRun as Fact, RunOutcome, StopCause};
 use engine::{Observation, State};
 
+use rustix::io::Errno;
+
 use super::RealWorld;
 use super::command::{Job, Within};
 use super::execute::read_ask;
-use rustix::io::Errno;
-
 use crate::foreign;
 use crate::process::masked;
 use crate::tree::TreeId;
 use crate::zone::EXCHANGE_AT;
 use crate::zone::account::{self, Ending};
 use crate::zone::credential::Key;
-use crate::zone::volume::{Volume, settle_exchange};
+use crate::zone::volume::{Volume, plain_below, settle_exchange};
 use crate::zone::{Bind, Refusal, RefusalCause, Terms, Zone, hand_over};
 
 /// What the context of a turn consists of.
@@ -210,7 +210,13 @@ impl RealWorld {
     pub(super) fn enter_exec_zone(&mut self, tree: Digest, reports: &Path, support: &Path) -> Result<Within, Refusal> {
         let terms = self.terms()?.clone();
         let source = if self.zones.as_ref().is_some_and(|zones| zones.is_copy) {
-            self.workdir.clone()
+            let copy = self.workdir.clone();
+            for output in terms.outputs() {
+                plain_below(&copy, output).map_err(unprepared)?;
+            }
+            let failed = |error| unprepared(format!("{}: {error}", copy.display()));
+            hand_over(&copy, terms.owner()).map_err(failed)?;
+            copy
         } else {
             let volume = self.exec_volume(&terms).map_err(unprepared)?;
             volume.renew_outputs(terms.outputs()).map_err(unprepared)?;
@@ -234,7 +240,6 @@ impl RealWorld {
                 writable,
             });
         }
-        hand_over(&source, terms.owner()).map_err(|error| unprepared(format!("{}: {error}", source.display())))?;
         Ok(Within {
             zone: Zone::Exec,
             source,

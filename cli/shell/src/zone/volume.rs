@@ -178,7 +178,7 @@ fn restore_mode(path: &Path, before: &fs::Metadata) -> io::Result<()> {
 }
 
 /// Every part of a path that is there is a directory and no link: nobody planted one to be mounted over.
-fn plain_below(top: &Path, relative: &str) -> Result<(), String> {
+pub(crate) fn plain_below(top: &Path, relative: &str) -> Result<(), String> {
     let mut path = top.to_path_buf();
     for part in Path::new(relative).components() {
         let std::path::Component::Normal(part) = part else {
