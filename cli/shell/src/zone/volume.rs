@@ -130,18 +130,19 @@ impl Volume {
         hand_over(dir, self.owner)
     }
 
-    /// The same for a file that was just written and the directories that were made for it.
+    /// The same for a file that was just written and the directories that were made for it. The way there ends at the first
+    /// part that is no directory: nothing behind a link is the volume's.
     fn hand_over_path(&self, change: &Change) -> io::Result<()> {
-        let Some((uid, gid)) = self.owner else {
+        let Some(owner) = self.owner else {
             return Ok(());
         };
-        let place = self.place();
-        let path = place.join(Path::new(OsStr::from_bytes(&change.path)));
-        for part in path.ancestors().take_while(|part| part.starts_with(&place)) {
-            let Ok(seen) = fs::symlink_metadata(part) else { continue };
-            if (seen.uid(), seen.gid()) != (uid, gid) {
-                lchown(part, Some(uid), Some(gid))?;
-                restore_mode(part, &seen)?;
+        let mut path = self.place();
+        for part in Path::new(OsStr::from_bytes(&change.path)).components() {
+            path.push(part);
+            let Ok(seen) = fs::symlink_metadata(&path) else { break };
+            give(&path, &seen, owner)?;
+            if !seen.is_dir() {
+                break;
             }
         }
         Ok(())
@@ -150,16 +151,13 @@ impl Volume {
 
 /// Gives a directory with all that is in it to the zone's user, where that is not the governor's. Links are not followed.
 pub(crate) fn hand_over(top: &Path, owner: Option<(u32, u32)>) -> io::Result<()> {
-    let Some((uid, gid)) = owner else {
+    let Some(owner) = owner else {
         return Ok(());
     };
     let mut open = vec![top.to_path_buf()];
     while let Some(path) = open.pop() {
         let seen = fs::symlink_metadata(&path)?;
-        if (seen.uid(), seen.gid()) != (uid, gid) {
-            lchown(&path, Some(uid), Some(gid))?;
-            restore_mode(&path, &seen)?;
-        }
+        give(&path, &seen, owner)?;
         if seen.is_dir() {
             for entry in fs::read_dir(&path)? {
                 open.push(entry?.path());
@@ -167,6 +165,15 @@ pub(crate) fn hand_over(top: &Path, owner: Option<(u32, u32)>) -> io::Result<()>
         }
     }
     Ok(())
+}
+
+/// One file, directory or link itself.
+fn give(path: &Path, seen: &fs::Metadata, (uid, gid): (u32, u32)) -> io::Result<()> {
+    if (seen.uid(), seen.gid()) == (uid, gid) {
+        return Ok(());
+    }
+    lchown(path, Some(uid), Some(gid))?;
+    restore_mode(path, seen)
 }
 
 /// A change of owner takes the bits of set-user-ID away, and nothing else; for a link there is nothing to put back.
@@ -279,6 +286,30 @@ mod tests {
         volume.bring(t0).unwrap();
         assert_eq!(fs::read(place.join("src/a")).unwrap(), b"a");
         assert!(!place.join("src/new").exists() && place.join("link").is_symlink());
+    }
+
+    #[test]
+    fn a_link_that_takes_the_place_of_a_directory_hands_over_nothing_behind_it() {
+        if !rustix::process::geteuid().is_root() {
+            eprintln!("skipped: only root gives files to others");
+            return;
+        }
+        let mut project = project();
+        let outside = project.workdir.parent().unwrap().join("outside");
+        fs::create_dir(&outside).unwrap();
+        fs::write(outside.join("file"), "x").unwrap();
+        symlink(&outside, project.workdir.join("x")).unwrap();
+        let t0 = project.tree.snapshot().unwrap().id;
+        let mut volume = Volume::new(&project.tree, "test", Some((64_646, 64_646))).unwrap();
+        volume.bring(t0).unwrap();
+        fs::remove_file(volume.place().join("x")).unwrap();
+        fs::create_dir(volume.place().join("x")).unwrap();
+        fs::write(volume.place().join("x/file"), "y").unwrap();
+        volume.keep(t0).unwrap();
+        volume.bring(t0).unwrap();
+        let link = fs::symlink_metadata(volume.place().join("x")).unwrap();
+        assert!(link.is_symlink() && link.uid() == 64_646);
+        assert_eq!(fs::metadata(outside.join("file")).unwrap().uid(), 0);
     }
 
     #[test]
