@@ -202,6 +202,35 @@ fn a_check_cannot_write_its_tree_but_where_the_contract_says_so_and_finds_that_e
 }
 
 #[test]
+fn a_report_of_a_zone_leads_to_no_file_outside_of_it() {
+    let Some(_) = zones() else { return };
+    let project = project();
+    project.write("out/.keep", "");
+    let secret = project.outside("home/report.xml");
+    fs::write(
+        &secret,
+        "<testsuite tests='1'><testcase classname='secret' name='canary'/></testsuite>",
+    )
+    .unwrap();
+    let check = format!(
+        "rm -f out/report.xml; ln -s {} out/report.xml; {CHECK}",
+        secret.display()
+    );
+    let more = [
+        "--check-output",
+        "out",
+        "--report",
+        "out/report.xml",
+        "--collector",
+        "junit",
+    ];
+    let said = isolated(&project, "echo done > product", &check, &more);
+    assert_ne!(said.exit, 10, "{}", said.all());
+    let told: String = project.events(&said).iter().map(ToString::to_string).collect();
+    assert!(!told.contains("canary"), "{told}");
+}
+
+#[test]
 fn no_copy_is_written_over_a_link_that_leads_out_of_it() {
     let Some(zones) = zones() else { return };
     let project = project();

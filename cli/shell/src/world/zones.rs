@@ -255,7 +255,10 @@ impl RealWorld {
     /// Takes out of what the check shares with the governor whatever is no plain file. What cannot be settled cannot be
     /// read either, and its absence is told.
     pub(super) fn settle_exec_zone(&self, reports: &Path) {
-        for dir in [Some(reports.to_path_buf()), self.injected()].into_iter().flatten() {
+        let terms = self.zones.as_ref().and_then(|zones| zones.terms.as_ref().ok());
+        let outputs = terms.into_iter().flat_map(|terms| terms.outputs());
+        let outputs = outputs.map(|output| self.check_root().join(output));
+        for dir in outputs.chain([reports.to_path_buf()]).chain(self.injected()) {
             let _ = settle_exchange(&dir);
         }
     }
