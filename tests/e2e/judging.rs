@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::support::story::{Project, Said};
+use crate::support::zones::zones;
 
 const CHECK: &str = "grep -q mended work.txt";
 const EXEC: &str = "echo mended > work.txt";
@@ -113,4 +114,14 @@ fn a_veto_is_told_to_the_next_turn_where_violations_are_put_back() {
     let exec = "if [ $LOOPEXEC_ITERATION = 1 ]; then echo mended > work.txt; else echo mended honest > work.txt; fi";
     let said = project.run(exec, CHECK, &["--judge", script, "--on-violation", "restore:3"]);
     said.converged(2);
+}
+
+#[test]
+fn a_reviewer_of_isolated_work_finds_none_of_its_files_where_it_stands() {
+    let Some(zones) = zones() else { return };
+    let project = project();
+    let seen = project.outside("seen");
+    let script = format!("ls -A > '{}'; {}", seen.display(), answer("pass"));
+    judged(&project, &script, zones).converged(1);
+    assert_eq!(std::fs::read_to_string(seen).unwrap(), "");
 }
