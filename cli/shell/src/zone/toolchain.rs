@@ -51,7 +51,8 @@ pub(crate) fn find(search: &Search<'_>) -> Toolchain {
         .iter()
         .filter_map(|program| program.parent())
         .map(Path::to_path_buf);
-    for dir in dirs.chain(of_programs) {
+    let behind = search.programs.iter().filter_map(|program| behind(program));
+    for dir in dirs.chain(of_programs).chain(behind) {
         if is_elsewhere(&dir, search.workdir) {
             take(&mut found, &dir, search.homes);
         }
@@ -60,6 +61,14 @@ pub(crate) fn find(search: &Search<'_>) -> Toolchain {
         rust(&mut found, cargo, rustup);
     }
     found
+}
+
+/// What a program needs that is only led to by a link, as installers for one user make them: the packages beside which
+/// its own lies, or the directory that it really is in.
+fn behind(program: &Path) -> Option<PathBuf> {
+    let real = program.canonicalize().ok()?;
+    let packages = real.ancestors().filter(|dir| dir.ends_with("node_modules")).last();
+    packages.or(real.parent()).map(Path::to_path_buf)
 }
 
 fn is_elsewhere(dir: &Path, workdir: &Path) -> bool {
@@ -180,6 +189,31 @@ mod tests {
         let found = host.find(&["opt/node/bin", "home/.local/bin", "home/project/bin", "missing"], &[]);
         assert_eq!(host.below(&found), ["home/.local/bin", "opt/node"]);
         assert!(found.env.is_empty());
+    }
+
+    #[test]
+    fn a_program_that_a_link_leads_to_brings_what_it_lies_in() {
+        let host = host(&[
+            "home/.npm/bin",
+            "home/.npm/lib/node_modules/agent",
+            "home/.local/bin",
+            "home/.local/share/a/1",
+        ]);
+        for (program, link) in [
+            ("home/.npm/lib/node_modules/agent/cli.js", "home/.npm/bin/agent"),
+            ("home/.local/share/a/1/a", "home/.local/bin/a"),
+        ] {
+            fs::write(host.root.join(program), "").unwrap();
+            std::os::unix::fs::symlink(host.root.join(program), host.root.join(link)).unwrap();
+        }
+        let found = host.find(&[], &["home/.npm/bin/agent", "home/.local/bin/a"]);
+        let all = [
+            "home/.local/bin",
+            "home/.local/share/a/1",
+            "home/.npm/bin",
+            "home/.npm/lib/node_modules",
+        ];
+        assert_eq!(host.below(&found), all);
     }
 
     #[test]

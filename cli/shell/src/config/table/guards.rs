@@ -249,7 +249,8 @@ pub(super) const ROWS: &[Setting] = &[
             "LOOPEXEC_JUDGE",
             "Reviewer that may object before green",
             "It gets the change and what was measured as JSON on standard input, in a copy of the candidate (isolated, \
-             in an empty directory), and prints one JSON object: `{\"verdict\": \"pass\"|\"reject\"|\"hacking\", \"rationale\": \"...\"}`.",
+             in an empty directory), and prints one JSON object: \
+             `{\"verdict\": \"pass\"|\"reject\"|\"hacking\", \"rationale\": \"...\"}`.",
         )
     ),
     row!(
