@@ -180,6 +180,7 @@ fn work_that_moves_more_than_it_may_ends_the_run_as_a_budget() {
         &["--egress-max", "1MiB"],
     );
     said.halted(18, "budget_exceeded", "egress_cap");
+    assert!(said.why().contains("more than 1048576 bytes"), "{}", said.why());
     assert_eq!(rows(&project)[0]["reason"], "cap");
 }
 

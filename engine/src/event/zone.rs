@@ -28,6 +28,11 @@ label! {
         CredentialNotRevocable = "credential_not_revocable",
     }
 }
+label! {
+    /// What of the network a zone used up.
+    pub enum EgressCap { Connections = "connections", Bytes = "bytes", Time = "time" }
+}
+
 impl ZoneRefusal {
     /// What a run that needs the zone halts with.
     pub const fn reason(self) -> HaltReason {
@@ -51,7 +56,7 @@ wire! {
         /// What was in force, in words; empty where nothing started.
         pub facts: String,
         pub refused: Option<ZoneRefusal>,
-        /// Why it was refused and what to do, or how it was lost.
+        /// Why it was refused and what to do, how it was lost, or which cap of the network it passed.
         pub said: String,
         /// Processes that were still there inside when the command had ended. They went with the zone.
         pub left_inside: u32,

@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 
 use super::build_context::{out_of_time, spent};
 use super::check::Check;
-use super::zones::{lost, unsatisfiable};
+use super::zones::{lost, over_cap, unsatisfiable};
 use super::{Illegal, Phase, Room, Turn, Walked, halt};
 use crate::effect::{Effect, Next};
 use crate::event::Event;
@@ -22,7 +22,7 @@ use crate::event::id::{Bytes, PhaseName};
 use crate::event::iteration::{CheckPurpose, ExecuteEnded, RetryScheduled, TreePurpose};
 use crate::event::measurement::{CommandRun, RunOutcome, StopCause, Survivor, TreeSeen};
 use crate::event::policy::{OnExecFailure, OnExecTimeout};
-use crate::event::zone::ZoneSeen;
+use crate::event::zone::{EgressCap, ZoneSeen};
 use crate::facts::Facts;
 use crate::words::counted;
 
@@ -54,7 +54,7 @@ enum Ending {
     AskedForHuman(Bytes),
     OutOfTime,
     ZoneRefused(ZoneSeen),
-    EgressCap,
+    EgressCap(Option<EgressCap>),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -110,7 +110,7 @@ impl Execute {
             Attempt::Done => {}
             Attempt::CannotStart { cause, detail } => self.ending = Some(Ending::Failed { cause, detail }),
             Attempt::RunDeadline => self.ending = Some(Ending::OutOfTime),
-            Attempt::EgressCap => self.ending = Some(Ending::EgressCap),
+            Attempt::EgressCap(cap) => self.ending = Some(Ending::EgressCap(cap)),
             Attempt::ZoneRefused(seen) => self.ending = Some(Ending::ZoneRefused(seen)),
             Attempt::TimedOut { cause } if failures.on_exec_timeout == OnExecTimeout::Halt => {
                 self.ending = Some(Ending::Failed {
@@ -173,7 +173,7 @@ enum Attempt {
     Done,
     CannotStart { cause: &'static str, detail: String },
     RunDeadline,
-    EgressCap,
+    EgressCap(Option<EgressCap>),
     ZoneRefused(ZoneSeen),
     TimedOut { cause: &'static str },
     Cancelled,
@@ -204,7 +204,10 @@ fn classify(run: &CommandRun) -> Attempt {
                 cause: "memory_exceeded",
             };
         }
-        StopCause::EgressCap => return Attempt::EgressCap,
+        StopCause::EgressCap => {
+            let cap = run.zone.as_ref().and_then(|zone| EgressCap::from_label(&zone.said));
+            return Attempt::EgressCap(cap);
+        }
         StopCause::Cancelled => return Attempt::Cancelled,
         StopCause::None => {}
     }
@@ -302,9 +305,8 @@ impl Room for Execute {
                     halt(facts, HaltReason::HumanRequired, "asked", &detail)
                 }
                 Some(Ending::ZoneRefused(seen)) => unsatisfiable(facts, seen),
-                Some(Ending::EgressCap) => {
-                    let most = facts.policy().isolation.egress_max_bytes;
-                    let detail = format!("the work connected more than it may, or moved more than {most} bytes");
+                Some(Ending::EgressCap(cap)) => {
+                    let detail = over_cap(facts, *cap);
                     halt(facts, HaltReason::BudgetExceeded, "egress_cap", &detail)
                 }
                 Some(Ending::OutOfTime) | None => out_of_time(facts),

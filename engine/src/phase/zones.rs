@@ -6,7 +6,8 @@ use alloc::string::String;
 use super::halt;
 use crate::effect::Next;
 use crate::event::measurement::{CommandRun, RunOutcome};
-use crate::event::zone::{ZoneName, ZoneRefusal, ZoneSeen};
+use crate::event::policy::IsolationPolicy;
+use crate::event::zone::{EgressCap, ZoneName, ZoneRefusal, ZoneSeen};
 use crate::facts::Facts;
 
 /// The halt of a run whose zones are not to be had; `None` where they are, or are not asked for.
@@ -38,6 +39,26 @@ pub(crate) fn unsatisfiable(facts: &Facts, seen: &ZoneSeen) -> Next {
     halt(facts, refusal.reason(), refusal.label(), &seen.said)
 }
 
+/// What of the network the work used up, in words.
+pub(crate) fn over_cap(facts: &Facts, cap: Option<EgressCap>) -> String {
+    let most = facts.policy().isolation.egress_max_bytes;
+    match cap {
+        Some(EgressCap::Connections) => {
+            format!(
+                "the work made more than {} connections",
+                IsolationPolicy::CONNECTIONS_MAX
+            )
+        }
+        Some(EgressCap::Time) => {
+            format!(
+                "the work connected for more than {} ms",
+                IsolationPolicy::EGRESS_TIME_MAX_MS
+            )
+        }
+        Some(EgressCap::Bytes) | None => format!("the work sent and received more than {most} bytes (--egress-max)"),
+    }
+}
+
 /// What to say of a command whose zone did not last.
 pub(crate) fn lost(what: &str, run: &CommandRun) -> String {
     let said = run
@@ -63,10 +84,11 @@ mod tests {
     use crate::State;
     use crate::event::Event;
     use crate::event::halt::HaltReason;
+    use crate::event::measurement::StopCause;
     use crate::event::policy::{Command, Policy};
     use crate::event::run::RunOpened;
     use crate::guard::bench::run;
-    use crate::phase::check::failure;
+    use crate::phase::check::{Failure, failure};
 
     fn seen(zone: ZoneName, refused: Option<ZoneRefusal>) -> ZoneSeen {
         ZoneSeen {
@@ -127,6 +149,31 @@ mod tests {
         ] {
             assert_eq!(halted(&opened(true, zones)), cause(ZoneRefusal::ProbeFailed));
         }
+    }
+
+    /// What becomes of a check that was stopped for this reason.
+    fn check_stopped(stop: StopCause) -> &'static str {
+        let mut stopped = run(0);
+        (stopped.stop, stopped.zone) = (stop, Some(seen(ZoneName::Exec, None)));
+        match failure(&stopped, &opened(true, vec![]).facts) {
+            Some(Failure::Oracle { cause, .. }) => cause,
+            _ => "a verdict",
+        }
+    }
+
+    #[test]
+    fn a_check_whose_zone_was_ended_or_did_not_last_has_no_verdict() {
+        assert_eq!(check_stopped(StopCause::MemoryCap), "check_memory_exceeded");
+        assert_eq!(check_stopped(StopCause::EgressCap), "zone_lost");
+        let isolated = opened(true, vec![]);
+        let mut gone = run(0);
+        (gone.outcome, gone.zone) = (RunOutcome::ZoneLost, Some(seen(ZoneName::Exec, None)));
+        assert!(matches!(
+            failure(&gone, &isolated.facts),
+            Some(Failure::Oracle { cause: "zone_lost", .. })
+        ));
+        gone.outcome = RunOutcome::ZoneRefused;
+        assert!(matches!(failure(&gone, &isolated.facts), Some(Failure::ZoneRefused(_))));
     }
 
     #[test]

@@ -47,7 +47,10 @@ pub(crate) fn account(report: &Path, zone: Zone) -> Option<(ZoneSeen, Ending)> {
     }
     let ending = match (left.cap.as_deref(), left.ended) {
         (Some("memory"), _) => Ending::MemoryCap,
-        (Some(_), _) => Ending::EgressCap,
+        (Some(cap), _) => {
+            seen.said = cap.to_owned();
+            Ending::EgressCap
+        }
         (None, Some(Ended::Exited(_) | Ended::Signaled(_))) => Ending::AsSeen,
         (None, Some(Ended::NotStarted { errno, message })) => {
             seen.said = message;

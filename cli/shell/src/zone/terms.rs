@@ -2,6 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use engine::event::policy::{IsolationPolicy, Policy};
@@ -40,12 +41,8 @@ const OF_TOOLCHAINS: &[&str] = &[
     "VIRTUAL_ENV",
 ];
 
-/// One file, and all the programs that a suite of tests may open at a time.
+/// Descriptors that one program may hold.
 const OPEN_FILES: u32 = 4_096;
-const CONNECTIONS_MAX: u32 = 10_000;
-const CONCURRENT_MAX: u32 = 64;
-const CONNECTION_IDLE_MS: u64 = 300_000;
-const CONNECTION_TOTAL_MS: u64 = 86_400_000;
 
 /// What the zones of a run have in common.
 #[derive(Clone, Debug)]
@@ -180,11 +177,11 @@ impl Terms {
         let network = if is_work && !allow.is_empty() {
             Network::Proxy(Egress {
                 allow: allow.clone(),
-                connections_max: CONNECTIONS_MAX,
-                concurrent_max: CONCURRENT_MAX,
+                connections_max: IsolationPolicy::CONNECTIONS_MAX,
+                concurrent_max: IsolationPolicy::CONCURRENT_MAX,
                 bytes_max: self.isolation.egress_max_bytes,
-                idle_ms: CONNECTION_IDLE_MS,
-                total_ms: CONNECTION_TOTAL_MS,
+                idle_ms: IsolationPolicy::CONNECTION_IDLE_MS,
+                total_ms: IsolationPolicy::EGRESS_TIME_MAX_MS,
             })
         } else {
             Network::Nothing
@@ -297,8 +294,13 @@ fn named(policy: &Policy, at: &Path, env: &[(OsString, OsString)]) -> Vec<PathBu
             named.extend(absolute.map(|part| PathBuf::from(OsStr::from_bytes(part))));
         }
     }
-    named.retain(|path| path.is_absolute() && path.is_file());
+    named.retain(|path| path.is_absolute() && is_program(path));
     named
+}
+
+/// A file of data that a command names is the user's to show (`--toolchain`).
+fn is_program(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|seen| seen.is_file() && seen.permissions().mode() & 0o111 != 0)
 }
 
 /// Of two entries with one name the later.

@@ -38,7 +38,7 @@ pub(crate) struct Search<'a> {
     pub(crate) rustup_home: Option<PathBuf>,
     /// The tree, which is seen as its copy.
     pub(crate) workdir: &'a Path,
-    /// Programs and other absolute words of the commands.
+    /// Programs that the commands start or name by an absolute path.
     pub(crate) programs: &'a [PathBuf],
 }
 
@@ -46,15 +46,10 @@ pub(crate) struct Search<'a> {
 pub(crate) fn find(search: &Search<'_>) -> Toolchain {
     let mut found = Toolchain::default();
     let dirs = search.path.into_iter().flat_map(std::env::split_paths);
-    let of_programs = search
-        .programs
-        .iter()
-        .filter_map(|program| program.parent())
-        .map(Path::to_path_buf);
-    let behind = search.programs.iter().filter_map(|program| behind(program));
-    for dir in dirs.chain(of_programs).chain(behind) {
-        if is_elsewhere(&dir, search.workdir) {
-            take(&mut found, &dir, search.homes);
+    let of_programs = search.programs.iter().flat_map(|program| lain_in(program));
+    for path in dirs.chain(of_programs) {
+        if is_elsewhere(&path, search.workdir) {
+            take(&mut found, &path, search.homes);
         }
     }
     if let (Some(cargo), Some(rustup)) = (&search.cargo_home, &search.rustup_home) {
@@ -63,17 +58,21 @@ pub(crate) fn find(search: &Search<'_>) -> Toolchain {
     found
 }
 
-/// What a program needs that is only led to by a link, as installers for one user make them: the packages beside which
-/// its own lies, or the directory that it really is in.
-fn behind(program: &Path) -> Option<PathBuf> {
-    let real = program.canonicalize().ok()?;
-    let packages = real.ancestors().filter(|dir| dir.ends_with("node_modules")).last();
-    packages.or(real.parent()).map(Path::to_path_buf)
+/// Where a program was installed; by itself, of what lies in a directory of other things it is seen alone. One that a link
+/// leads to, as installers for one user make them, is looked for on both ends, and a package of node with those beside it.
+fn lain_in(program: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    let place = |program: &Path| {
+        let packages = program.ancestors().filter(|dir| dir.ends_with("node_modules")).last();
+        let bin = program.parent().filter(|dir| dir.ends_with("bin"));
+        packages.or(bin).unwrap_or(program).to_path_buf()
+    };
+    let real = program.canonicalize().ok().map(|real| place(&real));
+    [place(program)].into_iter().chain(real)
 }
 
-fn is_elsewhere(dir: &Path, workdir: &Path) -> bool {
-    let known = |known: &Path| dir.starts_with(known);
-    dir.is_absolute() && dir.is_dir() && !known(workdir) && !SYSTEM.iter().any(|system| known(Path::new(system)))
+fn is_elsewhere(path: &Path, workdir: &Path) -> bool {
+    let known = |known: &Path| path.starts_with(known);
+    path.is_absolute() && path.exists() && !known(workdir) && !SYSTEM.iter().any(|system| known(Path::new(system)))
 }
 
 fn take(found: &mut Toolchain, dir: &Path, homes: &[PathBuf]) {
@@ -209,11 +208,22 @@ mod tests {
         let found = host.find(&[], &["home/.npm/bin/agent", "home/.local/bin/a"]);
         let all = [
             "home/.local/bin",
-            "home/.local/share/a/1",
+            "home/.local/share/a/1/a",
             "home/.npm/bin",
             "home/.npm/lib/node_modules",
         ];
         assert_eq!(host.below(&found), all);
+    }
+
+    #[test]
+    fn a_program_among_other_things_is_seen_without_them() {
+        let host = host(&["srv/things"]);
+        fs::write(host.root.join("srv/things/agent.sh"), "").unwrap();
+        fs::write(host.root.join("srv/things/notes"), "private").unwrap();
+        assert_eq!(
+            host.below(&host.find(&[], &["srv/things/agent.sh"])),
+            ["srv/things/agent.sh"]
+        );
     }
 
     #[test]

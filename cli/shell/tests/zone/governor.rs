@@ -4,8 +4,10 @@
 //! for.
 
 use std::process::{Command, ExitCode, Stdio};
-use std::time::{Duration, Instant};
+use std::sync::mpsc::channel;
+use std::time::Duration;
 
+use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, set_child_subreaper, wait};
 use shell::zone::Zone;
 
@@ -68,13 +70,14 @@ pub(crate) fn killer(words: &[String]) -> ExitCode {
 
 /// Waits until nobody is left; after a time counts, and ends, whoever is.
 fn left() -> u32 {
-    let until = Instant::now() + PATIENCE;
-    while Instant::now() < until {
-        match wait(WaitOptions::NOHANG) {
-            Ok(Some(_)) => {}
-            Ok(None) => std::thread::sleep(Duration::from_micros(500)),
-            Err(_) => return 0,
-        }
+    let (says, heard) = channel();
+    std::thread::spawn(move || {
+        // Until there is no child to wait for, whoever that was.
+        while wait(WaitOptions::empty()).err() != Some(Errno::CHILD) {}
+        says.send(()).unwrap();
+    });
+    if heard.recv_timeout(PATIENCE).is_ok() {
+        return 0;
     }
     let own = std::process::id();
     let list = std::fs::read_to_string(format!("/proc/{own}/task/{own}/children")).unwrap();

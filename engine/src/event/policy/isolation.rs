@@ -41,6 +41,17 @@ wire! {
     }
 }
 
+impl IsolationPolicy {
+    /// Connections that the work may make in one turn.
+    pub const CONNECTIONS_MAX: u32 = 10_000;
+    /// Of these, so many at a time: more are turned away, which ends nothing.
+    pub const CONCURRENT_MAX: u32 = 64;
+    /// A connection that nobody speaks on for so long is closed.
+    pub const CONNECTION_IDLE_MS: u64 = 300_000;
+    /// So long after its start, a turn that connects is over.
+    pub const EGRESS_TIME_MAX_MS: u64 = 86_400_000;
+}
+
 impl Default for IsolationPolicy {
     fn default() -> Self {
         Self {
