@@ -59,6 +59,7 @@ const CHECK: &str = "python3 measure.py";
 const FIX: &str = "sed -i 's/ - 1$//' money.py; touch done.txt";
 /// No part of it is run by the one test.
 const LABEL: &str = "sed -i \"s/cents < 0/0 > cents/\" money.py";
+const HIDE: &str = "sed -i 's/^def label(cents):$/&  # pragma: no cover/' money.py";
 const MEASURED: &[&str] = &["--coverage", "cov.json"];
 
 fn money(code: &str) -> Project {
@@ -119,9 +120,8 @@ fn a_line_that_is_marked_as_not_to_be_measured_is_a_violation() {
     if !available("python3") {
         return;
     }
-    let hide = "sed -i 's/^def label(cents):$/&  # pragma: no cover/' money.py";
     let project = money(CODE);
-    let said = project.run(&format!("{FIX}; {hide}"), CHECK, MEASURED);
+    let said = project.run(&format!("{FIX}; {HIDE}"), CHECK, MEASURED);
     said.halted(15, INADEQUATE, "coverage");
     assert!(said.why().contains("money.py:6-8"), "{}", said.why());
     let found = vetted(&project, &said);
@@ -130,7 +130,7 @@ fn a_line_that_is_marked_as_not_to_be_measured_is_a_violation() {
         "{found}"
     );
     let off = money(CODE);
-    off.run(&format!("{FIX}; {hide}"), CHECK, &[]).converged(1);
+    off.run(&format!("{FIX}; {HIDE}"), CHECK, &[]).converged(1);
 }
 
 #[test]
@@ -223,29 +223,62 @@ class Coverage:
         json.dump({'meta': {}, 'files': {'money.py': lines}}, open(outfile, 'w'))
 ";
 
-#[test]
-fn pytest_measures_by_the_package_that_is_installed_beside_it() {
-    let Some(python) = python_with_pytest() else { return };
+/// A run of pytest in an environment of its own, with pytest from where it is and what `more` (Python, given the
+/// environment's `site`) puts beside it.
+fn measured_in_an_environment(python: &str, more: &str, work: &str) -> (Project, Said) {
     let project = money(CODE);
-    // An environment that has the package, and pytest from where it is.
     let env = project.outside("env");
     let made = format!(
         "import os, pathlib, pytest, venv\n\
          venv.create({env:?})\n\
          site = next(pathlib.Path({env:?}).glob('lib/python3*/site-packages'))\n\
          (site / 'beside.pth').write_text(os.path.dirname(os.path.dirname(pytest.__file__)))\n\
-         (site / 'coverage').mkdir()\n\
+         {more}"
+    );
+    let made = Command::new(python).args(["-c", &made]).status().unwrap();
+    assert!(made.success());
+    let check = format!("{} -m pytest -q", env.join("bin/python").display());
+    let fast = ["order", "oracle_mutation", "code_mutation", "sentinel_pair"].map(|name| ["--guard-off", name]);
+    let said = project.run(&format!("{FIX}; {work}"), &check, fast.as_flattened());
+    (project, said)
+}
+
+#[test]
+fn pytest_measures_by_the_package_that_is_installed_beside_it() {
+    let Some(python) = python_with_pytest() else { return };
+    let package = format!(
+        "(site / 'coverage').mkdir()\n\
          (site / 'coverage/__init__.py').write_text({PACKAGE:?})\n"
     );
-    let made = Command::new(&python).args(["-c", &made]).status().unwrap();
-    assert!(made.success());
-    let program = env.join("bin/python");
-    let check = format!("{} -m pytest -q", program.display());
-    let fast = ["order", "oracle_mutation", "code_mutation", "sentinel_pair"].map(|name| ["--guard-off", name]);
-    let said = project.run(&format!("{FIX}; {LABEL}"), &check, fast.as_flattened());
+    let (project, said) = measured_in_an_environment(&python, &package, LABEL);
     said.converged(1);
     let found = vetted(&project, &said);
     assert_eq!(note(&found), "1 of 2 changed lines ran", "{found}");
     assert_eq!(found["trials"][1]["coverage"]["format"], "coverage.py", "{found}");
     assert_eq!(found["findings"][0]["subject"], "money.py:6", "{found}");
+}
+
+#[test]
+fn the_real_coverage_package_tells_the_lines_that_ran_and_those_that_it_was_told_to_leave_out() {
+    let Some(python) = python_with_pytest() else { return };
+    let Ok(package) = std::env::var("LOOPEXEC_TEST_COVERAGE") else {
+        eprintln!("skipped: LOOPEXEC_TEST_COVERAGE names no directory with the package coverage");
+        return;
+    };
+    let beside = format!("(site / 'coverage').symlink_to(pathlib.Path({package:?}) / 'coverage')\n");
+    let (project, said) = measured_in_an_environment(&python, &beside, LABEL);
+    said.converged(1);
+    let found = vetted(&project, &said);
+    assert_eq!(note(&found), "1 of 2 changed lines ran", "{found}");
+    let now = &found["trials"][1]["coverage"];
+    assert_eq!(
+        (&now["format"], &now["ran"]),
+        (&"coverage.py".into(), &3.into()),
+        "{now}"
+    );
+    assert_eq!(found["findings"][0]["subject"], "money.py:6", "{found}");
+
+    let (_, said) = measured_in_an_environment(&python, &beside, HIDE);
+    said.halted(15, INADEQUATE, "coverage");
+    assert!(said.why().contains("money.py:6-8"), "{}", said.why());
 }
