@@ -44,6 +44,7 @@ mod e2e {
     mod judging;
     mod lives;
     mod mutation;
+    mod named_runners;
     mod probing;
     mod process;
     mod profile;
