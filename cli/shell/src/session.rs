@@ -14,6 +14,7 @@ mod ledger;
 mod named;
 mod projection;
 pub(crate) mod signals;
+mod support;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -263,6 +264,7 @@ fn opened(start: &Start, run: &RunDir, at: Stamp, zones: Vec<ZoneSeen>) -> Resul
     let mut origins = start.contract.origins.clone();
     named::protect(&start.workdir, &mut policy, &mut origins);
     beside::protect(&start.workdir, &mut policy, &mut origins);
+    support::protect(&start.workdir, &mut policy, &mut origins);
     let canonical = serde_json::to_vec(&policy).map_err(|error| RunError::Io {
         doing: "write the contract of",
         path: run.path().to_path_buf(),

@@ -38,7 +38,7 @@ const ELSEWHERE: &[&str] = &[
 ];
 
 /// Directories that are looked at; a project that has more of them names its test directories itself.
-const LOOKED_AT_MAX: usize = 20_000;
+pub(super) const LOOKED_AT_MAX: usize = 20_000;
 
 /// Adds the directories of tests that the workdir has, with their origin.
 pub(super) fn protect(workdir: &Path, policy: &mut Policy, origins: &mut Vec<Origin>) {
@@ -85,7 +85,7 @@ fn found(workdir: &Path) -> BTreeSet<String> {
 }
 
 /// Directories below, links not followed, and names of files.
-fn listed(dir: &Path) -> (Vec<PathBuf>, BTreeSet<String>) {
+pub(super) fn listed(dir: &Path) -> (Vec<PathBuf>, BTreeSet<String>) {
     let (mut below, mut files) = (Vec::new(), BTreeSet::new());
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         let Ok(name) = entry.file_name().into_string() else {
@@ -122,9 +122,9 @@ fn subject(name: &str) -> Option<String> {
         "py" => stem.strip_prefix("test_").or_else(|| stem.strip_suffix("_test"))?,
         "go" => stem.strip_suffix("_test")?,
         "rb" => stem.strip_suffix("_spec").or_else(|| stem.strip_suffix("_test"))?,
-        "js" | "cjs" | "mjs" | "jsx" | "ts" | "tsx" => {
-            stem.strip_suffix(".test").or_else(|| stem.strip_suffix(".spec"))?
-        }
+        "js" | "cjs" | "mjs" | "jsx" | "ts" | "tsx" => [".test", ".spec", "-test", "_test", "Test", "Spec"]
+            .iter()
+            .find_map(|end| stem.strip_suffix(end))?,
         "java" | "kt" | "php" => stem.strip_suffix("Test")?,
         _ => return None,
     };

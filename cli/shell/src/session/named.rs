@@ -85,10 +85,15 @@ pub(super) fn protect(workdir: &Path, policy: &mut Policy, origins: &mut Vec<Ori
         let Ok(relative) = path.strip_prefix(workdir) else {
             continue;
         };
-        let Some(name) = relative.to_str().filter(|name| !name.is_empty() && path.is_file()) else {
+        let is_program = path.is_file() || path.is_dir() && run_as_directories(&policy.oracle.check).contains(&word);
+        let Some(name) = relative.to_str().filter(|name| !name.is_empty() && is_program) else {
             continue;
         };
-        let pattern = format!("/{name}");
+        let pattern = if path.is_dir() {
+            format!("/{name}/")
+        } else {
+            format!("/{name}")
+        };
         if !policy.guards.protected.contains(&pattern) && !name.contains(['*', '?']) {
             policy.guards.protected.push(pattern);
             origins.push(Origin {
@@ -97,6 +102,15 @@ pub(super) fn protect(workdir: &Path, policy: &mut Policy, origins: &mut Vec<Ori
             });
         }
     }
+}
+
+/// Directories that the command runs as programs, as `go run ./tools/verify` does.
+fn run_as_directories(check: &Command) -> BTreeSet<String> {
+    let runs = invocations(check).into_iter();
+    let of_go = runs.filter(|run| run.program() == "go" && run.arguments().first().is_some_and(|word| word == "run"));
+    of_go
+        .filter_map(|run| run.arguments().iter().skip(1).find(|word| plain(word)).cloned())
+        .collect()
 }
 
 /// Scripts behind a makefile, a package script or a script of the command: those that are run there and whose path
@@ -225,6 +239,18 @@ mod tests {
             .map(Into::into)
             .to_vec();
         assert_eq!(protected(&files, Command { words, shell: false }), ["/run.sh"]);
+    }
+
+    #[test]
+    fn a_directory_that_the_check_runs_as_a_program_is_protected_with_all_that_is_in_it() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(dir.path().join("tools/verify")).unwrap();
+        std::fs::create_dir_all(dir.path().join("calc")).unwrap();
+        let mut policy = Policy::default();
+        policy.oracle.check = Command::shell("go run ./tools/verify ./calc && go vet ./calc");
+        let before = policy.guards.protected.len();
+        protect(&dir.path().canonicalize().unwrap(), &mut policy, &mut Vec::new());
+        assert_eq!(policy.guards.protected[before..], ["/tools/verify/"]);
     }
 
     #[test]
