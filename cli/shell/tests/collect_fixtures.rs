@@ -273,6 +273,8 @@ fn jest_and_vitest_are_keyed_by_file_and_titles() {
 fn go_is_read_from_events_and_from_text() {
     agrees("go", "go/events", &Capture::exit(1).stdout("go/events.json"));
     agrees("go", "go/verbose", &Capture::exit(1).stdout("go/verbose.stdout"));
+    // What a subtest prints without ending its line is followed by the verdict of its parent.
+    agrees("go", "go/glued", &Capture::exit(0).stdout("go/glued.json"));
     agrees("go", "go/plain", &Capture::exit(1).stdout("go/plain.stdout"));
 }
 

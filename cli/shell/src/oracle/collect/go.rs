@@ -127,9 +127,10 @@ fn sum(packages: BTreeMap<String, Package>) -> Measured {
         cached += u64::from(package.output.contains("(cached)"));
         measured.finished &= package.end.is_some() || package.build_failed;
         let mut explained = false;
+        let glued = glued(package.tests.values().map(|seen| seen.output.as_str()));
         for (test, seen) in package.tests {
             announced += 1;
-            let status = seen.status.or_else(|| glued(&test, &seen.output));
+            let status = seen.status.or_else(|| glued.get(&test).copied());
             concluded += u64::from(status.is_some());
             let message = match status {
                 None => "started, and never came to a verdict".to_string() + "\n" + &seen.output,
@@ -167,14 +168,14 @@ fn sum(packages: BTreeMap<String, Package>) -> Measured {
     measured
 }
 
-/// A verdict behind output that did not end its line: `hello--- PASS: TestX (0.00s)`.
-fn glued(test: &str, output: &str) -> Option<Status> {
-    output.lines().rev().find_map(|line| {
-        let at = line.rfind("--- ")?;
-        go_text::verdict(&line[at..])
-            .filter(|(name, _)| *name == test)
-            .map(|(_, status)| status)
-    })
+/// Verdicts behind output that did not end its line: `hello--- PASS: TestX (0.00s)`. That of a test stands in the output
+/// of its last subtest, when it was the subtest that printed.
+fn glued<'a>(outputs: impl Iterator<Item = &'a str>) -> BTreeMap<String, Status> {
+    let behind = |line: &'a str| {
+        let at = line.rfind("--- ").filter(|at| *at > 0)?;
+        go_text::verdict(&line[at..]).map(|(name, status)| (name.to_owned(), status))
+    };
+    outputs.flat_map(str::lines).filter_map(behind).collect()
 }
 
 /// The test's own words, without go's frame around them.
