@@ -289,6 +289,18 @@ pub(crate) fn data(tree: &Tree<'_>, side: &[Id]) -> bool {
     !subscripted(tree, side) && tokens.iter().all(fits) && tokens.iter().any(|id| tree.literal(*id))
 }
 
+/// A name, or a member of what a name means: the value stands elsewhere.
+pub(crate) fn named(tree: &Tree<'_>, side: &[Id]) -> bool {
+    let tokens = tokens(tree, side);
+    let is_name = |text: &str| text.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '$');
+    let (yes, no) = tree.grammar.truths;
+    let fits = |id: &Id| {
+        let text = tree.text(*id);
+        text == "." || is_name(text) && !tree.literal(*id) && ![yes, no].contains(&text)
+    };
+    !subscripted(tree, side) && !tokens.is_empty() && tokens.iter().all(fits)
+}
+
 /// A string with an expression in it.
 fn computed(tree: &Tree<'_>, id: Id) -> bool {
     tree.within(id)

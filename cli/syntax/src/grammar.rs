@@ -86,6 +86,8 @@ pub(crate) struct Grammar {
     /// Names that only wrap literals.
     pub(crate) wrappers: &'static [&'static str],
     pub(crate) types: &'static [&'static str],
+    /// What makes of any value another one, where nobody minds its type.
+    pub(crate) another: Option<(&'static str, &'static str)>,
 
     pub(crate) operations: &'static [&'static str],
     pub(crate) returns: &'static [&'static str],

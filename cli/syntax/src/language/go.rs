@@ -106,6 +106,7 @@ pub(super) static GRAMMAR: Grammar = Grammar {
     nulls: &["nil"],
     wrappers: &["map"],
     types: &["type_identifier"],
+    another: None,
     operations: &[
         "binary_expression",
         "assignment_statement",

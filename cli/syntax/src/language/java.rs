@@ -106,6 +106,7 @@ pub(super) static GRAMMAR: Grammar = Grammar {
     nulls: &["null_literal"],
     wrappers: &[],
     types: &["integral_type", "floating_point_type", "type_identifier"],
+    another: None,
     operations: &["binary_expression", "assignment_expression", "update_expression"],
     returns: &["return_statement"],
     nothing,

@@ -146,6 +146,7 @@ pub(super) const BASE: Grammar = Grammar {
     nulls: &["null", "undefined"],
     wrappers: &["Set", "Map"],
     types: &["predefined_type", "type_identifier"],
+    another: Some(("[", ", 'lx']")),
     operations: &[
         "binary_expression",
         "augmented_assignment_expression",

@@ -93,6 +93,7 @@ pub(super) static GRAMMAR: Grammar = Grammar {
     nulls: &["none"],
     wrappers: &["set", "frozenset", "Decimal", "Fraction"],
     types: &[],
+    another: Some(("[", ", 'lx']")),
     operations: &[
         "comparison_operator",
         "binary_operator",

@@ -97,6 +97,7 @@ pub(super) static GRAMMAR: Grammar = Grammar {
     nulls: &[],
     wrappers: &["Some", "None", "Ok", "Err", "vec"],
     types: &["primitive_type"],
+    another: None,
     operations: &["binary_expression", "compound_assignment_expr"],
     returns: &["return_expression"],
     nothing: |_, _| Some("Default::default()".to_string()),

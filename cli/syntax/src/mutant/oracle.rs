@@ -2,7 +2,8 @@
 //!
 //! Only an equality whose one side is made of literals has an expected value. A bound that is moved by one, a part of
 //! an alternative or an argument of the call under test may leave an honest test green: there the demand as a whole is
-//! turned into its opposite.
+//! turned into its opposite. An expected value that has a name stands elsewhere, in a row of a table for instance: where
+//! nobody minds types, a list that holds it is demanded in its place, which nothing honest equals.
 
 use super::{Mutant, Operator, change, literal};
 use crate::tree::{Id, Tree};
@@ -27,6 +28,9 @@ pub(super) fn candidates(tree: &Tree<'_>, spans: &[Span]) -> Vec<Mutant> {
                     }
                 }
             }
+            if found.len() == before {
+                found.extend(another(tree, [left, right]));
+            }
         }
         if found.len() == before
             && let Some((span, opposite)) = demand.inverse
@@ -35,6 +39,15 @@ pub(super) fn candidates(tree: &Tree<'_>, spans: &[Span]) -> Vec<Mutant> {
         }
     }
     found
+}
+
+/// The named side of an equality as something else; of two the second, which most libraries take as the expected one.
+fn another(tree: &Tree<'_>, sides: [&Vec<Id>; 2]) -> Option<Mutant> {
+    let (before, behind) = tree.grammar.another?;
+    let side = sides.into_iter().rev().find(|side| assertion::named(tree, side))?;
+    let span = assertion::span(tree, side)?;
+    let text = std::str::from_utf8(tree.source.get(span.start..span.end)?).ok()?;
+    change(tree, span, Operator::Expectation, format!("{before}{text}{behind}"))
 }
 
 /// The opposite of each assertion around one of these parts of it.
@@ -138,6 +151,33 @@ mod tests {
         assert_eq!(
             changed("a.py", "def test_a():\n    assert f(1) == Cents(3)\n"),
             ["3 -> 4"]
+        );
+    }
+
+    #[test]
+    fn an_expected_value_that_has_a_name_becomes_a_list_that_holds_it() {
+        assert_eq!(
+            changed(
+                "a.py",
+                "def test_a(xs, want):\n    got = f(xs)\n    assert got == want\n"
+            ),
+            ["want -> [want, 'lx']"]
+        );
+        assert_eq!(
+            changed("a.py", "def test_a(case):\n    assert case.want == f(case.given)\n"),
+            ["case.want -> [case.want, 'lx']"]
+        );
+        assert_eq!(
+            changed(
+                "a.js",
+                "test.each([[1, 2]])('a', (x, want) => { expect(f(x)).toEqual(want); });\n"
+            ),
+            ["want -> [want, 'lx']"]
+        );
+        assert_eq!(
+            changed("a.rs", "#[test]\nfn a() { let want = 2; assert_eq!(f(1), want); }\n"),
+            ["assert_eq -> assert_ne"],
+            "types would not fit"
         );
     }
 

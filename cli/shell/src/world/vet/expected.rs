@@ -14,6 +14,7 @@ use engine::event::candidate::Mutated;
 use engine::event::id::Bytes;
 use syntax::{Language, Mutant, Operator, Span, Test, What};
 
+use super::titled::is_titled;
 use crate::oracle::suite;
 
 /// Members that a test is looked for, and mutants among which the first expected value is.
@@ -29,7 +30,7 @@ const FAILURES_WANTED: &[&str] = &[
     "toThrow",
 ];
 /// What stands between the parts of a member's name.
-const MARKS: &[&str] = &["::", " > ", ".", "/", " "];
+pub(super) const MARKS: &[&str] = &["::", " > ", ".", "/", " "];
 
 /// What tests may be read from.
 pub(super) struct Sources<'a> {
@@ -147,7 +148,11 @@ impl Library<'_> {
             let Some(source) = self.source(path, member)? else {
                 continue;
             };
-            let fitting = source.tests.iter().filter(|test| is_named(member, &test.path));
+            let exact = source.tests.iter().any(|test| is_named(member, &test.path));
+            let fitting = source.tests.iter().filter(|test| match exact {
+                true => is_named(member, &test.path),
+                false => is_titled(member, &test.path),
+            });
             let longest = fitting.clone().map(|test| test.path.len()).max().unwrap_or(0);
             let fitting: Vec<&Test> = fitting.filter(|test| test.path.len() == longest).collect();
             match fitting.as_slice() {
@@ -180,7 +185,8 @@ impl Library<'_> {
             self.read.insert(path.to_owned(), source);
         }
         let read = self.read.get(path).and_then(Option::as_ref);
-        Ok(read.filter(|source| source.tests.iter().any(|test| is_named(member, &test.path))))
+        let fits = |test: &Test| is_named(member, &test.path) || is_titled(member, &test.path);
+        Ok(read.filter(|source| source.tests.iter().any(fits)))
     }
 
     fn known(&self, path: &str) -> Option<&Source> {
@@ -309,6 +315,19 @@ mod tests {
         }
         let told = |m: &Mutated| format!("{} {}:{} {}->{}", m.members.join("+"), m.path, m.line, m.from, m.to);
         changed.mutants.iter().map(told).collect()
+    }
+
+    #[test]
+    fn rows_that_fill_a_title_share_the_value_that_their_test_expects() {
+        let source = "describe('max', () => {\n  test.each([[1, 2], [3, 4]])('of %j', (x, want) => { expect(f(x)).toEqual(want); });\n  test('of one', () => { expect(f(1)).toBe(2); });\n});\n";
+        let members = ["a.test.js > max > of 3", "a.test.js > max > of one"];
+        assert_eq!(
+            changed(&[("a.test.js", source)], &members, 9, None),
+            [
+                "a.test.js > max > of 3 a.test.js:2 want->[want, 'lx']",
+                "a.test.js > max > of one a.test.js:3 2->3"
+            ]
+        );
     }
 
     #[test]

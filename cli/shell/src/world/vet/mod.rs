@@ -10,6 +10,7 @@ mod place;
 mod review;
 mod sentinel;
 mod surroundings;
+mod titled;
 
 use engine::vet::{Plant, Ran, Request};
 use engine::{Observation, State};
