@@ -128,7 +128,7 @@ impl Bench<'_> {
             &["ps", "--all", "--quiet", "--filter", &filter].map(OsString::from),
             ASK_LIMIT_MS,
         )?;
-        let bytes = listed.stdout.inline.clone().unwrap_or_default();
+        let bytes = listed.stdout.inline.unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);
         let is_id = |word: &&str| word.bytes().all(|byte| byte.is_ascii_hexdigit());
         let ids: Vec<&str> = text.split_whitespace().filter(is_id).collect();

@@ -34,16 +34,11 @@ fn folded(name: &str) -> String {
 
 /// Of a message's fields those that go on, the ones that its `connection` names left out too.
 pub(super) fn passed<'h>(headers: &'h [httparse::Header<'h>]) -> impl Iterator<Item = &'h httparse::Header<'h>> {
-    let named: Vec<String> = all(headers, "connection")
-        .flat_map(|value| {
-            String::from_utf8_lossy(value)
-                .into_owned()
-                .split(',')
-                .map(folded)
-                .collect::<Vec<_>>()
-        })
-        .map(|name| name.trim().to_owned())
-        .collect();
+    let mut named: Vec<String> = Vec::new();
+    for value in all(headers, "connection") {
+        let text = String::from_utf8_lossy(value);
+        named.extend(text.split(',').map(|name| folded(name.trim())));
+    }
     headers.iter().filter(move |header| {
         let name = folded(header.name);
         let own = OWN.contains(&name.as_str()) || name.starts_with("proxy-");
