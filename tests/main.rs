@@ -27,6 +27,7 @@ mod e2e {
     mod cli_run;
     mod clocks;
     mod code_mutation;
+    mod containers;
     mod corpus;
     mod cost;
     mod covering;

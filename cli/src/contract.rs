@@ -75,6 +75,17 @@ const EXAMINED: &[&str] = &[
     "isolation.egress_allow",
     "isolation.egress_max",
     "isolation.agent_env",
+    "isolation.mint_cmd",
+    "isolation.revoke_cmd",
+    "isolation.key_env",
+    "isolation.key_ttl",
+    "isolation.key_cap_usd",
+    "isolation.gateway",
+    "isolation.gateway_key_env",
+    "isolation.gateway_key_header",
+    "isolation.gateway_ca",
+    "isolation.runtime",
+    "isolation.image",
 ];
 
 fn examined(setting: &Setting) -> bool {

@@ -70,7 +70,8 @@ pub use determinism::{Determinism, TOLERANT_FROM_PPM, tolerant};
 pub use effect::{ContextRequest, Effect, IntegrityReading, Next, Observation, Reading};
 pub use facts::{Accepted, Facts, People, Spend};
 pub use members::{CHECK, IdSet, Members};
-pub use phase::{Illegal, Phase, open::objection};
+pub use phase::open::{isolation_objection, objection};
+pub use phase::{Illegal, Phase};
 pub use rederive::{Divergence, Rederivation, rederive};
 pub use state::{FAILURES_CMD, State};
 

@@ -6,6 +6,7 @@
 mod endings;
 mod http;
 mod kills;
+mod lent;
 mod provider;
 mod scope;
 

@@ -1,5 +1,7 @@
 //! The one way out of the agent zone: an HTTPS client and a stub of a model behind it (SPEC 14.4).
 
+mod gateway;
+
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};

@@ -407,6 +407,10 @@ fn the_doctor_starts_both_zones_and_says_what_a_run_would_halt_with() {
         "{}",
         said.all()
     );
+    for zone in ["agent", "exec"] {
+        let tried = about(&format!("from inside the {zone} zone"));
+        assert_eq!(tried["severity"], "ok", "{}", said.all());
+    }
     assert!(
         about("the contract")["remedy"]
             .as_str()

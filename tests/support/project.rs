@@ -144,6 +144,19 @@ impl Project {
         self.start(args).end()
     }
 
+    /// What the binary prints for people.
+    pub(crate) fn printed(&self, args: &[&str]) -> String {
+        let said = self
+            .clean_command(LOOPEXEC)
+            .args(args)
+            .envs(&self.env)
+            .output()
+            .unwrap();
+        [said.stdout, said.stderr]
+            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+            .concat()
+    }
+
     /// `verify` of the latest run: it must find nothing.
     pub(crate) fn verified(&self) -> Value {
         let answer = self.loopexec(&["verify"]);

@@ -125,6 +125,7 @@ fn passes() {
         bytes_max: u64::MAX,
         idle_ms: 60_000,
         total_ms: 600_000,
+        gateway: None,
     };
     let door = TcpListener::bind("127.0.0.1:0").unwrap();
     let entrance = door.local_addr().unwrap();

@@ -1,6 +1,7 @@
 //! `isolate`: what the two zones of a contract would be, and one pair of them.
 
 use engine::event::halt::HaltReason;
+use engine::event::policy::IsolationPolicy;
 use serde::Serialize;
 use shell::config::{self, Inputs};
 use shell::paths;
@@ -15,7 +16,8 @@ use crate::which::{Workdir, workdir_flag};
 
 /// Show the two zones that work and check would run in, or run one pair of them
 ///
-/// Without --execute nothing is started: the arguments of bwrap are printed as they would be. With it, the work runs
+/// Without --execute nothing is started: the arguments of bwrap, or of the engine that
+/// --runtime names, are printed as they would be. With it, the work runs
 /// once on a copy of the tree in the agent zone, then the check on what it left in the exec zone. Your tree stays as it
 /// is. `run --isolate` does the same in every iteration, and brings the changes back.
 #[derive(clap::Args, Clone, Debug)]
@@ -50,13 +52,15 @@ pub(crate) struct Objects {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Shown {
     backend: &'static str,
-    /// What bwrap would be started with, environment and command apart.
+    /// What that would be started with, environment and command apart.
     agent_zone_args: Vec<String>,
     exec_zone_args: Vec<String>,
     /// Names of the variables that each command would find.
     agent_zone_env: Vec<String>,
     exec_zone_env: Vec<String>,
     egress_allow: Vec<String>,
+    /// Variables of the work that lead to its model, the key outside.
+    gateway: Vec<String>,
     executed: bool,
     /// Null where it did not run, or did not end by itself.
     agent_zone_exit: Option<i32>,
@@ -66,6 +70,15 @@ struct Shown {
     exec_zone_facts: Option<String>,
     /// Paths that the work changed in its copy.
     changed: Vec<String>,
+    /// What the key went by that was made for the work, and whether it is revoked.
+    key: Option<Lent>,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Lent {
+    label: String,
+    revoked: bool,
 }
 
 pub(crate) fn run(args: Args, scene: &Scene) -> Result<Outcome, Failure> {
@@ -88,6 +101,9 @@ pub(crate) fn run(args: Args, scene: &Scene) -> Result<Outcome, Failure> {
         let message = "there is no check to run in the exec zone: name one with --check";
         return Err(Failure::of(HaltReason::WorkspaceInvalid, "check_missing", message));
     }
+    if let Some((reason, cause, detail)) = engine::isolation_objection(&policy) {
+        return Err(Failure::of(reason, cause, detail));
+    }
     let exe = scene.exe()?;
     let pair = Pair {
         policy: &policy,
@@ -96,7 +112,7 @@ pub(crate) fn run(args: Args, scene: &Scene) -> Result<Outcome, Failure> {
         exe: &exe,
     };
     let [agent, exec] = pair.plans().map_err(refused)?;
-    let mut shown = Shown::of(&agent, &exec, &policy.isolation.egress_allow);
+    let mut shown = Shown::of(&agent, &exec, &policy.isolation);
     if !args.execute {
         let text = shown.lines();
         return Ok(Outcome::new(
@@ -132,7 +148,7 @@ pub(crate) fn run(args: Args, scene: &Scene) -> Result<Outcome, Failure> {
 }
 
 impl Shown {
-    fn of(agent: &ZonePlan, exec: &ZonePlan, allow: &[String]) -> Self {
+    fn of(agent: &ZonePlan, exec: &ZonePlan, policy: &IsolationPolicy) -> Self {
         let names = |plan: &ZonePlan| {
             plan.env
                 .iter()
@@ -146,18 +162,20 @@ impl Shown {
                 .collect()
         };
         Self {
-            backend: "bwrap",
+            backend: policy.runtime.label(),
             agent_zone_args: args(agent),
             exec_zone_args: args(exec),
             agent_zone_env: names(agent),
             exec_zone_env: names(exec),
-            egress_allow: allow.to_vec(),
+            egress_allow: policy.egress_allow.clone(),
+            gateway: policy.gateway.clone(),
             executed: false,
             agent_zone_exit: None,
             exec_zone_exit: None,
             agent_zone_facts: None,
             exec_zone_facts: None,
             changed: Vec::new(),
+            key: None,
         }
     }
 
@@ -168,6 +186,10 @@ impl Shown {
         self.agent_zone_facts = entry.agent.as_ref().map(|zone| zone.seen.facts.clone());
         self.exec_zone_facts = Some(entry.exec.seen.facts.clone());
         let text = |path: &Vec<u8>| String::from_utf8_lossy(path).into_owned();
+        self.key = entry.key.as_ref().map(|key| Lent {
+            label: key.label.clone(),
+            revoked: key.failed.is_none(),
+        });
         self.changed = entry.changed.iter().map(text).collect();
     }
 
@@ -186,10 +208,16 @@ impl Shown {
             }
             text.push_str(&format!("\n    environment: {}\n", safe(&env.join(" "))));
         }
-        let reached = if self.egress_allow.is_empty() {
+        let places: Vec<&str> = self
+            .egress_allow
+            .iter()
+            .chain(&self.gateway)
+            .map(String::as_str)
+            .collect();
+        let reached = if places.is_empty() {
             "nothing".to_owned()
         } else {
-            self.egress_allow.join(", ")
+            places.join(", ")
         };
         text.push_str(&format!(
             "the agent zone may connect to {}; the exec zone to nothing\n",
@@ -221,6 +249,10 @@ fn told(entry: &Entry) -> String {
             safe(&zone.seen.facts)
         ));
     }
+    if let Some(key) = &entry.key {
+        let state = key.failed.as_ref().map_or("revoked", |_| "NOT revoked");
+        text.push_str(&format!("key: {}, {state}\n", safe(&key.label)));
+    }
     for path in &entry.changed {
         text.push_str(&format!("changed: {}\n", safe(&String::from_utf8_lossy(path))));
     }
@@ -237,6 +269,17 @@ fn ended(zone: &Entered) -> String {
 
 /// Why the pair is no success.
 fn fault(entry: &Entry) -> Option<(HaltReason, &'static str, String)> {
+    if let Some((label, why)) = entry
+        .key
+        .as_ref()
+        .and_then(|key| Some((&key.label, key.failed.as_ref()?)))
+    {
+        let why = format!(
+            "The key {label} could not be revoked and may still be good: {why}; loopexec goes on trying for some minutes, \
+             and the next run or doctor tries again."
+        );
+        return Some((HaltReason::CredentialScopeInvalid, "credential_not_revocable", why));
+    }
     let zones = entry.agent.iter().map(|zone| (zone, "work_command_failed", "the work"));
     let mut zones = zones.chain([(&entry.exec, "check_killed", "the check")]);
     zones.find_map(|(zone, cause, name)| match (zone.seen.refused, zone.exit) {

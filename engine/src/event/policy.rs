@@ -10,7 +10,7 @@ mod guards;
 mod isolation;
 
 pub use guards::{Adequacy, BLOCKED_DEFAULT, GuardBudget, GuardPolicy, OnViolation, OverBudget, Surface};
-pub use isolation::IsolationPolicy;
+pub use isolation::{IsolationPolicy, ZoneRuntime};
 
 label! {
     /// The control topology (SPEC 10).

@@ -3,7 +3,7 @@
 use alloc::string::ToString;
 
 use super::check::Check;
-use super::{Illegal, Phase, Room, Turn, build_context, credential, halt, zones};
+use super::{Illegal, Phase, Room, Turn, build_context, container, credential, gateway, halt, zones};
 use crate::effect::{Effect, Next};
 use crate::event::Event;
 use crate::event::halt::HaltReason;
@@ -109,7 +109,7 @@ fn unfit(policy: &Policy) -> Option<(HaltReason, &'static str, &'static str)> {
             "failures_cmd and integrity_cmd do not run in zones in this release: leave out either them or --isolate";
         return Some((HaltReason::WorkspaceInvalid, "configuration_invalid", detail));
     }
-    if let Some(objection) = credential::objection(policy) {
+    if let Some(objection) = isolation_objection(policy) {
         return Some(objection);
     }
     if policy.bounds.max_iterations == 0 {
@@ -132,6 +132,12 @@ fn unfit(policy: &Policy) -> Option<(HaltReason, &'static str, &'static str)> {
         ));
     }
     None
+}
+
+/// Reason, cause and sentence of a contract whose zones, key, gateway or containers cannot be as it says.
+pub fn isolation_objection(policy: &Policy) -> Option<(HaltReason, &'static str, &'static str)> {
+    let objection = credential::objection(policy).or_else(|| gateway::objection(policy));
+    objection.or_else(|| container::objection(policy))
 }
 
 /// The sentence of a contract that cannot carry a run, for people who ask before the start.

@@ -2,9 +2,15 @@
 
 use std::fs;
 
+use engine::doctor::KEY_LEFT;
+use engine::event::policy::Policy;
 use engine::event::zone::{ZoneRefusal, ZoneSeen};
 
+use crate::lock;
+use crate::paths::StateDir;
 use crate::process::landlock_abi;
+use crate::zone::credential::Desk;
+use crate::zone::credential::loan::{self, Loan};
 use crate::zone::preflight;
 
 use super::{Concern, Looked, Patient};
@@ -95,6 +101,69 @@ fn zones(patient: &Patient, looked: &mut Looked) {
         }
     }
     terms(patient, looked, &seen);
+    if seen.iter().all(|zone| zone.refused.is_none()) {
+        inside(&policy, patient, looked);
+        credential(patient, looked);
+    }
+}
+
+/// What must not be reached from inside of them, tried.
+fn inside(policy: &Policy, patient: &Patient, looked: &mut Looked) {
+    let wishes = &patient.stop.wishes;
+    let fault = (ZoneRefusal::ProbeFailed.reason(), ZoneRefusal::ProbeFailed.label());
+    let remedy = "run nothing in such a zone that you do not trust";
+    match preflight::reached(policy, &patient.workdir, &patient.env, &patient.exe, wishes) {
+        Err(refusal) => looked.problem(&CONCERN, fault, "from inside", refusal.message, remedy),
+        Ok(tried) => {
+            for (zone, reached) in tried {
+                let subject = format!("from inside the {zone} zone");
+                if reached.is_empty() {
+                    let detail =
+                        "no file beside the tree, no process, no network and no host that is not listed is reached";
+                    looked.ok(&CONCERN, subject, detail);
+                } else {
+                    looked.problem(&CONCERN, fault, subject, reached.join("; "), remedy);
+                }
+            }
+        }
+    }
+}
+
+/// The two programs of the key, tried once: it is made, handed to nobody and revoked.
+fn credential(patient: &Patient, looked: &mut Looked) {
+    let isolation = &patient.policy.isolation;
+    if !isolation.zones || !loan::is_asked_for(isolation) || engine::isolation_objection(&patient.policy).is_some() {
+        return;
+    }
+    let subject = "the key";
+    let Ok(Some(state)) = StateDir::open(&patient.workdir) else {
+        let detail = "it was not tried: word of it would lie in the state directory, and there is none yet";
+        return looked.note(&CONCERN, subject, detail, "loopexec init");
+    };
+    if !matches!(lock::holder(&state), Ok(None)) {
+        let detail = "it was not tried: a run is at work and may have one of its own";
+        return looked.note(&CONCERN, subject, detail, "look again when the run has ended");
+    }
+    let desk = Desk::new(&patient.exe, &patient.env, &patient.workdir);
+    match Loan::take(desk, &state, isolation) {
+        Err(refusal) => {
+            let fault = (refusal.cause.reason(), refusal.cause.label());
+            looked.problem(&CONCERN, fault, subject, refusal.message, "see to the two commands");
+        }
+        Ok((loan, _unused)) => {
+            let label = loan.label();
+            match loan.give_back() {
+                Ok(()) => looked.ok(&CONCERN, subject, format!("one was made as {label}, and revoked again")),
+                Err(why) => looked.problem(
+                    &CONCERN,
+                    KEY_LEFT,
+                    format!("key {label}"),
+                    format!("it was made for a try and may still be good: {why}"),
+                    "revoke it by hand, or see to what its revoke command says and run `loopexec doctor` again",
+                ),
+            }
+        }
+    }
 }
 
 /// What zones that start would mean for this contract.
@@ -110,13 +179,16 @@ fn terms(patient: &Patient, looked: &mut Looked, seen: &[ZoneSeen]) {
         let detail = "work and check run with your rights, in your file system and network";
         return looked.note(&CONCERN, "the contract", detail, remedy);
     }
-    if isolation.egress_allow.is_empty() && !patient.policy.exec.is_empty() {
+    if let Some((reason, cause, detail)) = engine::isolation_objection(&patient.policy) {
+        looked.problem(&CONCERN, (reason, cause), "the contract", detail, "");
+    }
+    if isolation.egress_allow.is_empty() && isolation.gateway.is_empty() && !patient.policy.exec.is_empty() {
         let detail = "the work can connect to nothing: an agent does not reach its model";
         looked.note(
             &CONCERN,
             "the contract",
             detail,
-            "name the model's host with --egress-allow HOST:PORT",
+            "name the model's host with --gateway NAME=https://HOST or --egress-allow HOST:PORT",
         );
     }
 }

@@ -31,6 +31,10 @@ fn look(patient: &Patient, looked: &mut Looked) {
     // What is wrong with the directory itself is another concern's.
     if let Ok(Some(state)) = StateDir::open(&patient.workdir) {
         let ids = state.run_ids().unwrap_or_default();
+        let left = Left::outside(&state);
+        if lock::holder(&state).is_ok_and(|holder| holder.is_none()) {
+            keys(&left, patient, looked);
+        }
         for run in ids.into_iter().filter_map(|id| state.open_run(id).ok()) {
             // Before the lock is asked: a life that begins afterwards has a key of its own.
             let left = Left::of(&run);

@@ -5,9 +5,9 @@
 //! ```
 //!
 //! A look reads files, asks the system, and starts small programs under the supervisor. It runs neither the check nor
-//! the work, changes nothing and ends nobody's process; only a key that a dead run left is revoked. A concern is one
-//! file and one line in [`ALL`]. Start with [`look()`]; whether the check can turn red shows by running it, which
-//! [`adequacy()`] does in fresh copies.
+//! the work, changes nothing and ends nobody's process; only a key that a dead run left is revoked, and where the contract
+//! has keys made, one is made and revoked. A concern is one file and one line in [`ALL`]. Start with [`look()`]; whether
+//! the check can turn red shows by running it, which [`adequacy()`] does in fresh copies.
 
 mod adequacy;
 mod assertions;

@@ -120,7 +120,7 @@ impl RealWorld {
             walked: false,
             surroundings: None,
             zones: None,
-            secrets: secrets::forms(&policy.secrets, env),
+            secrets: secrets::of(policy, env),
             env: hermetic::offered(policy, env),
             work_env: hermetic::withheld(policy, env),
             check_env: Vec::new(),

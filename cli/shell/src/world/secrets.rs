@@ -8,6 +8,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
 use engine::Reading;
+use engine::event::policy::Policy;
 
 use crate::process::masked;
 
@@ -22,8 +23,15 @@ fn value<'e>(name: &str, env: &'e [(OsString, OsString)]) -> Option<&'e [u8]> {
     found.map(|(_, value)| value.as_bytes())
 }
 
+/// Every spelling of what a contract calls secret, and of the key that its gateway bears.
+pub(super) fn of(policy: &Policy, env: &[(OsString, OsString)]) -> Vec<Vec<u8>> {
+    let held = policy.isolation.gateway_key_env.iter();
+    let names: Vec<String> = policy.secrets.iter().chain(held).cloned().collect();
+    forms(&names, env)
+}
+
 /// Every spelling of every named value that is there and long enough.
-pub(super) fn forms(names: &[String], env: &[(OsString, OsString)]) -> Vec<Vec<u8>> {
+fn forms(names: &[String], env: &[(OsString, OsString)]) -> Vec<Vec<u8>> {
     let values = names.iter().filter_map(|name| value(name, env));
     let values = values.filter(|value| value.len() >= SECRET_MIN_BYTES);
     let mut forms: Vec<Vec<u8>> = values.flat_map(spellings).collect();

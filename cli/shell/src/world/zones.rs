@@ -133,7 +133,10 @@ impl RealWorld {
         match key {
             Ok(key) => {
                 self.secrets.extend(key.iter().flat_map(Key::spellings));
-                zones.key = key;
+                zones.key = match &mut zones.terms {
+                    Ok(terms) => key.and_then(|key| terms.keep(key)),
+                    Err(_) => key,
+                };
             }
             Err(refusal) => zones.terms = Err(refusal),
         }

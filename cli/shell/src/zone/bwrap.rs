@@ -15,7 +15,7 @@ use std::os::fd::RawFd;
 use std::path::{Path, PathBuf};
 
 use super::plan::{EXCHANGE_AT, HOME_AT, TMP_AT, ZonePlan};
-use super::{INIT, INIT_AT};
+use super::{INIT, INIT_AT, container};
 
 /// User and group of the command, as the zone sees them.
 pub(super) const ID: u32 = 1000;
@@ -142,6 +142,9 @@ pub(super) fn arguments(plan: &ZonePlan, system: &System, sources: &Sources, mad
 
 /// The same for people, by the paths of the plan: the launcher hands bwrap descriptors in their place.
 pub fn rendered(plan: &ZonePlan) -> Vec<OsString> {
+    if let Some(container) = &plan.container {
+        return container::rendered(plan, container);
+    }
     let sources = Sources {
         init: std::env::current_exe().unwrap_or_default(),
         work: plan.work.source.clone(),
@@ -257,4 +260,4 @@ impl Arguments {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

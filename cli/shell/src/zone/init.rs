@@ -19,6 +19,7 @@ use super::control::{Line, Order, Word};
 use super::enter::enter;
 use super::facts::Seen;
 use super::report::Ended;
+use super::trial::{TRY, from_inside};
 use super::{ENTER, INIT, INIT_AT};
 
 /// What the binary does when it is started inside of a zone; `word` is the argument after the hidden one.
@@ -26,6 +27,9 @@ use super::{ENTER, INIT, INIT_AT};
 pub fn init(word: Option<&OsStr>) -> ExitCode {
     if word.is_some_and(|word| word == ENTER) {
         return enter();
+    }
+    if word.is_some_and(|word| word == TRY) {
+        return from_inside();
     }
     match oversee() {
         Ok(()) => ExitCode::SUCCESS,

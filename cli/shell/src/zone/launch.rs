@@ -111,6 +111,12 @@ pub(super) struct Started {
 }
 
 fn start(plan: &ZonePlan) -> Result<Started, Refusal> {
+    if let Some(container) = &plan.container {
+        return Err(refuse(format!(
+            "this release runs no command in a container of {}: leave out --runtime and --image",
+            container.engine
+        )));
+    }
     backend::look(&plan.bwrap)?;
     let user = user(plan)?;
     if let Some(fault) = bwrap::unsound(plan) {

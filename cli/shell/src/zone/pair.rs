@@ -7,9 +7,13 @@ use engine::event::policy::{Command, Policy};
 use engine::event::zone::ZoneSeen;
 
 use super::account::{self, Ending, account};
+use super::credential::Desk;
+use super::credential::loan::{self, Loan};
 use super::volume::{Left, Volume};
 use super::{Order, Refusal, RefusalCause, Terms, Zone, ZonePlan};
-use crate::process::{CommandRun, CommandSpec, Deadlines, Input, Outcome, Supervisor, SupervisorOptions, Wishes};
+use crate::process::{
+    CommandRun, CommandSpec, Deadlines, Input, Outcome, Supervisor, SupervisorOptions, Wishes, masked,
+};
 use crate::scratch::Scratch;
 use crate::session::signals;
 use crate::tree::{Options, Tree, TreeId};
@@ -45,6 +49,16 @@ pub struct Entry {
     pub exec: Entered,
     /// What the work changed, by path.
     pub changed: Vec<Vec<u8>>,
+    /// The key that was made for the work.
+    pub key: Option<Lent>,
+}
+
+/// A key that the work had.
+#[derive(Debug)]
+pub struct Lent {
+    pub label: String,
+    /// Why it may still be good.
+    pub failed: Option<String>,
 }
 
 impl Pair<'_> {
@@ -65,14 +79,42 @@ impl Pair<'_> {
     /// # Errors
     /// What keeps a zone from being prepared. One that does not start says so in its account.
     pub fn run(&self) -> Result<Entry, Refusal> {
-        let terms = Terms::of(self.policy, self.workdir, self.env)?;
-        self.enter(&terms).map_err(|message| Refusal {
+        let mut terms = Terms::of(self.policy, self.workdir, self.env)?;
+        let failed = |message: String| Refusal {
             cause: RefusalCause::ProbeFailed,
             message,
-        })
+        };
+        let isolation = &self.policy.isolation;
+        if !loan::is_asked_for(isolation) || self.policy.exec.is_empty() {
+            return self.enter(&terms, &mut Purse::default()).map_err(failed);
+        }
+        let state = loan::state_of(self.workdir)?;
+        let desk = Desk::new(self.exe, self.env, self.workdir);
+        let (loan, key) = Loan::take(desk, &state, isolation)?;
+        let mut purse = Purse {
+            spellings: key.spellings(),
+            label: loan.label(),
+            loan: Some(loan),
+            ..Purse::default()
+        };
+        purse.variable = terms.keep(key).map(|key| (key.name.into(), key.secret.into()));
+        let entered = self.enter(&terms, &mut purse);
+        // Before the check began it was given back; not so where something kept the work from its end.
+        purse.give_back();
+        let Purse { label, failed: why, .. } = purse;
+        match (entered, why) {
+            (Ok(entry), failed) => Ok(Entry {
+                key: Some(Lent { label, failed }),
+                ..entry
+            }),
+            (Err(message), None) => Err(failed(message)),
+            (Err(message), Some(why)) => Err(failed(format!(
+                "{message}; and the key {label} could not be revoked and may still be good: {why}"
+            ))),
+        }
     }
 
-    fn enter(&self, terms: &Terms) -> Result<Entry, String> {
+    fn enter(&self, terms: &Terms, purse: &mut Purse) -> Result<Entry, String> {
         let stop = signals::watch(self.workdir).map_err(|error| error.to_string())?;
         let scratch = Scratch::beside(self.workdir, "zones").map_err(|error| error.to_string())?;
         let mut tree =
@@ -86,19 +128,29 @@ impl Pair<'_> {
         } else {
             let mut volume = Volume::new(&tree, "agent", terms.owner())?;
             volume.bring(before)?;
-            let entered = self.start(terms, Zone::Agent, volume.place(), &report, &stop.wishes)?;
+            let order = self.order(Zone::Agent, volume.place(), report.clone());
+            let order = Order {
+                env: purse.variable.iter().cloned().collect(),
+                ..order
+            };
+            let mut entered = self.start(terms, order, &stop.wishes)?;
+            purse.give_back();
+            for said in [&mut entered.stdout, &mut entered.stderr] {
+                *said = masked(&purse.spellings, said);
+            }
             left = volume.keep(before)?;
             after = left.tree;
             Some(entered)
         };
         let mut volume = Volume::new(&tree, "exec", terms.owner())?;
         volume.bring(TreeId(after.0))?;
-        let exec = self.start(terms, Zone::Exec, volume.place(), &report, &stop.wishes)?;
+        let exec = self.start(terms, self.order(Zone::Exec, volume.place(), report), &stop.wishes)?;
         let changed = left.put.into_iter().map(|entry| entry.path).chain(left.removed);
         Ok(Entry {
             agent,
             exec,
             changed: changed.collect(),
+            key: None,
         })
     }
 
@@ -125,16 +177,10 @@ impl Pair<'_> {
         }
     }
 
-    fn start(
-        &self,
-        terms: &Terms,
-        zone: Zone,
-        source: PathBuf,
-        report: &Path,
-        wishes: &Wishes,
-    ) -> Result<Entered, String> {
-        let _none_of_the_other_zone = std::fs::remove_file(report);
-        let plan = terms.plan(self.order(zone, source, report.to_path_buf()));
+    fn start(&self, terms: &Terms, order: Order, wishes: &Wishes) -> Result<Entered, String> {
+        let (zone, report) = (order.zone, order.report.clone());
+        let _none_of_the_other_zone = std::fs::remove_file(&report);
+        let plan = terms.plan(order);
         let bounds = &self.policy.bounds;
         let timeout_ms = match zone {
             Zone::Agent => bounds.command_timeout_ms,
@@ -153,7 +199,7 @@ impl Pair<'_> {
             ..CommandSpec::default()
         };
         let run = run_once(self.exe, self.env, &spec, wishes)?;
-        let (seen, ending) = account(report, zone).ok_or("its launcher ended without a word")?;
+        let (seen, ending) = account(&report, zone).ok_or("its launcher ended without a word")?;
         let exit = match (ending, run.outcome) {
             (Ending::AsSeen, Outcome::Exited(code)) if run.stop.is_none() => Some(code),
             _ => None,
@@ -164,6 +210,25 @@ impl Pair<'_> {
             stdout: run.stdout.inline.unwrap_or(run.stdout.head),
             stderr: run.stderr.inline.unwrap_or(run.stderr.head),
         })
+    }
+}
+
+/// What is to be had of the key, if there is one.
+#[derive(Debug, Default)]
+struct Purse {
+    loan: Option<Loan>,
+    label: String,
+    variable: Option<(OsString, OsString)>,
+    spellings: Vec<Vec<u8>>,
+    failed: Option<String>,
+}
+
+impl Purse {
+    /// Makes it worthless, once.
+    fn give_back(&mut self) {
+        if let Some(loan) = self.loan.take() {
+            self.failed = loan.give_back().err();
+        }
     }
 }
 

@@ -1,8 +1,10 @@
 //! What a zone is: one value, complete and self-contained, that says nothing about how it is made.
 
 use std::ffi::OsString;
+use std::fmt;
 use std::path::PathBuf;
 
+use engine::event::policy::ZoneRuntime;
 pub use engine::event::zone::ZoneName as Zone;
 use serde::{Deserialize, Serialize};
 
@@ -53,6 +55,43 @@ pub struct Egress {
     pub bytes_max: u64,
     pub idle_ms: u64,
     pub total_ms: u64,
+    /// Where plain requests are passed on to, with a key that the zone does not have.
+    pub gateway: Option<Gateway>,
+}
+
+/// The way to one host by which the key stays outside (SPEC 14.4.5).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gateway {
+    /// `NAME=https://host[:port][/path]`, with `local:` before the scheme where private addresses are meant.
+    pub entries: Vec<String>,
+    pub bears: Option<Bears>,
+    /// PEM certificates to believe, in place of the machine's.
+    #[serde(with = "bytes::option")]
+    pub ca: Option<PathBuf>,
+}
+
+/// The key, and the header that bears it.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bears {
+    pub header: String,
+    pub key: String,
+}
+
+impl Bears {
+    /// As the header has it.
+    pub(super) fn value(&self) -> String {
+        if self.header.eq_ignore_ascii_case("authorization") {
+            format!("Bearer {}", self.key)
+        } else {
+            self.key.clone()
+        }
+    }
+}
+
+impl fmt::Debug for Bears {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Bears({})", self.header)
+    }
 }
 
 /// What of a network the zone has beside its own loopback.
@@ -61,6 +100,18 @@ pub enum Network {
     Nothing,
     /// A listener on its loopback that the launcher serves.
     Proxy(Egress),
+}
+
+/// An engine of containers, and what it makes them of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Container {
+    pub engine: ZoneRuntime,
+    #[serde(with = "bytes::one")]
+    pub program: PathBuf,
+    /// By its digest.
+    pub image: String,
+    /// What all containers of these zones are known by.
+    pub label: String,
 }
 
 /// What the zone may use. Limits of the kernel's own kind, lowered only.
@@ -83,6 +134,8 @@ pub struct ZonePlan {
     /// The program that makes namespaces.
     #[serde(with = "bytes::one")]
     pub bwrap: PathBuf,
+    /// What makes a container in its place.
+    pub container: Option<Container>,
     /// Beside the system's own directories: toolchains to read, exchange directories to write. None lies below the
     /// work tree.
     pub binds: Vec<Bind>,

@@ -2,16 +2,17 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use engine::event::policy::Policy;
 use engine::event::zone::ZoneSeen;
 
-use super::account::{self, account};
+use super::account::{self, Ending, account};
 use super::backend;
 use super::pair::run_once;
-use super::{Order, Refusal, RefusalCause, Terms, Zone, hand_over};
-use crate::process::{CommandSpec, Deadlines, Input, Outcome, Wishes};
+use super::trial::Bait;
+use super::{Order, Refusal, RefusalCause, Terms, Zone, ZonePlan, container, hand_over, secret_places, trial};
+use crate::process::{CommandRun, CommandSpec, Deadlines, Input, Outcome, Wishes};
 use crate::scratch::Scratch;
 
 /// A zone that takes longer to start than this is none.
@@ -27,7 +28,17 @@ pub(crate) fn see(policy: &Policy, at: &Path, env: &Variables, exe: &Path, wishe
     if !policy.isolation.zones {
         return Vec::new();
     }
-    let prepared = Terms::of(policy, at, env).and_then(|terms| Ok((backend::examine(terms.bwrap())?, terms)));
+    let terms = match Terms::of(policy, at, env) {
+        Ok(terms) if terms.container().is_some() => {
+            // No engine is asked for an image that a contract may not name.
+            return match engine::isolation_objection(policy) {
+                Some((.., detail)) => vec![account::refused(Zone::Agent, failed(detail.to_owned()))],
+                None => contained(&terms, env, exe, wishes),
+            };
+        }
+        terms => terms,
+    };
+    let prepared = terms.and_then(|terms| Ok((backend::examine(terms.bwrap())?, terms)));
     let (backend, terms) = match prepared {
         Ok(prepared) => prepared,
         Err(refusal) => return vec![account::refused(Zone::Agent, refusal)],
@@ -44,15 +55,24 @@ pub(crate) fn see(policy: &Policy, at: &Path, env: &Variables, exe: &Path, wishe
     zones.collect()
 }
 
-fn start(terms: &Terms, zone: Zone, env: &Variables, exe: &Path, wishes: &Wishes) -> Result<ZoneSeen, Refusal> {
-    let failed = |message: String| Refusal {
-        cause: RefusalCause::ProbeFailed,
-        message,
+/// The same of an engine of containers.
+fn contained(terms: &Terms, env: &Variables, exe: &Path, wishes: &Wishes) -> Vec<ZoneSeen> {
+    let see = |zone: &Zone| {
+        let prepared = prepare(terms, *zone, env);
+        match (prepared, terms.container()) {
+            (Ok((_scratch, plan)), Some(container)) => container::see(&plan, container, exe, env, wishes),
+            (Err(refusal), _) => account::refused(*zone, refusal),
+            (_, None) => account::blank(*zone),
+        }
     };
+    Zone::ALL.iter().map(see).collect()
+}
+
+/// A zone of an empty tree, and where that lies.
+fn prepare(terms: &Terms, zone: Zone, env: &Variables) -> Result<(Scratch, ZonePlan), Refusal> {
     let scratch = Scratch::new("zone").map_err(|error| failed(error.to_string()))?;
     fs::create_dir(scratch.tree()).map_err(|error| failed(error.to_string()))?;
     hand_over(&scratch.tree(), terms.owner()).map_err(|error| failed(error.to_string()))?;
-    let report = scratch.shelf().join("zone.json");
     let plan = terms.plan(Order {
         zone,
         source: scratch.tree(),
@@ -61,12 +81,43 @@ fn start(terms: &Terms, zone: Zone, env: &Variables, exe: &Path, wishes: &Wishes
         inherited: env.to_vec(),
         env: Vec::new(),
         umask: None,
-        report: report.clone(),
+        report: scratch.shelf().join("zone.json"),
     });
+    Ok((scratch, plan))
+}
+
+fn failed(message: String) -> Refusal {
+    Refusal {
+        cause: RefusalCause::ProbeFailed,
+        message,
+    }
+}
+
+fn start(terms: &Terms, zone: Zone, env: &Variables, exe: &Path, wishes: &Wishes) -> Result<ZoneSeen, Refusal> {
+    let (_scratch, plan) = prepare(terms, zone, env)?;
+    let (seen, ending, run) = once(&plan, env, exe, wishes)?;
+    if seen.refused.is_none() && run.outcome != Outcome::Exited(0) {
+        return Err(failed(format!(
+            "the {} zone starts, and nothing can be run in it: {ending:?}, {}",
+            zone.label(),
+            seen.said
+        )));
+    }
+    Ok(seen)
+}
+
+/// Starts the zone of a plan, and waits for its end.
+fn once(
+    plan: &ZonePlan,
+    env: &Variables,
+    exe: &Path,
+    wishes: &Wishes,
+) -> Result<(ZoneSeen, Ending, CommandRun), Refusal> {
+    let zone = plan.zone;
     let spec = CommandSpec {
         argv: account::launcher(exe),
         cwd: "/".into(),
-        input: Input::Bytes(postcard::to_stdvec(&plan).map_err(|error| failed(error.to_string()))?),
+        input: Input::Bytes(postcard::to_stdvec(plan).map_err(|error| failed(error.to_string()))?),
         deadlines: Deadlines {
             timeout_ms: Some(START_LIMIT_MS),
             ..Deadlines::default()
@@ -75,8 +126,8 @@ fn start(terms: &Terms, zone: Zone, env: &Variables, exe: &Path, wishes: &Wishes
         ..CommandSpec::default()
     };
     let run = run_once(exe, env, &spec, wishes).map_err(failed)?;
-    let told = String::from_utf8_lossy(run.stderr.inline.as_deref().unwrap_or(&run.stderr.head)).into_owned();
-    let Some((seen, ending)) = account(&report, zone) else {
+    let Some((seen, ending)) = account(&plan.report, zone) else {
+        let told = String::from_utf8_lossy(run.stderr.inline.as_deref().unwrap_or(&run.stderr.head));
         return Err(failed(format!(
             "the {} zone did not start: its launcher {}{}",
             zone.label(),
@@ -87,12 +138,47 @@ fn start(terms: &Terms, zone: Zone, env: &Variables, exe: &Path, wishes: &Wishes
                 .unwrap_or_default()
         )));
     };
-    if seen.refused.is_none() && run.outcome != Outcome::Exited(0) {
-        return Err(failed(format!(
-            "the {} zone starts, and nothing can be run in it: {ending:?}, {}",
-            zone.label(),
-            seen.said
-        )));
-    }
-    Ok(seen)
+    Ok((seen, ending, run))
+}
+
+/// What could be reached from inside of each zone that must not be, a sentence each.
+pub(crate) fn reached(
+    policy: &Policy,
+    at: &Path,
+    env: &Variables,
+    exe: &Path,
+    wishes: &Wishes,
+) -> Result<Vec<(Zone, Vec<String>)>, Refusal> {
+    let terms = Terms::of(policy, at, env)?;
+    let tried = Zone::ALL.iter().map(|zone| {
+        let (scratch, mut plan) = prepare(&terms, *zone, env)?;
+        // A file beside the tree that everybody may read, where places of credentials are not there to be tried.
+        let beside = scratch.shelf().join("beside");
+        fs::write(&beside, "").map_err(|error| failed(error.to_string()))?;
+        let home = env
+            .iter()
+            .rev()
+            .find(|(name, _)| name == "HOME")
+            .map(|(_, home)| home.as_os_str());
+        let places = secret_places::there(secret_places::homes(home).iter().map(PathBuf::as_path));
+        let files: Vec<PathBuf> = [beside].into_iter().chain(places).collect();
+        let bait = Bait::lay(&files).map_err(|error| failed(error.to_string()))?;
+        plan.argv = trial::command();
+        plan.env.extend(bait.variables());
+        let (seen, _, run) = once(&plan, env, exe, wishes)?;
+        if let Some(cause) = seen.refused {
+            let message = seen.said;
+            return Err(Refusal { cause, message });
+        }
+        let told = String::from_utf8_lossy(run.stdout.inline.as_deref().unwrap_or(&run.stdout.head)).into_owned();
+        let mut reached: Vec<String> = told.lines().map(str::to_owned).collect();
+        if reached.is_empty() && run.outcome != Outcome::Exited(0) {
+            reached.push(format!(
+                "nobody knows what: the program that tries {} {}",
+                run.outcome, seen.said
+            ));
+        }
+        Ok((*zone, reached))
+    });
+    tried.collect()
 }

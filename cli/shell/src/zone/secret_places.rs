@@ -45,6 +45,14 @@ pub(crate) fn met<'h>(path: &Path, homes: impl IntoIterator<Item = &'h Path>) ->
     places.find(|place| place.starts_with(path) || path.starts_with(place))
 }
 
+/// Those that are there, by path.
+pub(crate) fn there<'h>(homes: impl IntoIterator<Item = &'h Path>) -> Vec<PathBuf> {
+    let below = homes
+        .into_iter()
+        .flat_map(|home| PLACES.iter().map(move |place| home.join(place)));
+    below.filter(|place| place.exists()).collect()
+}
+
 /// The homes whose credentials count: the one that the environment names, the one that the system's list of users names,
 /// which a copy's private home does not hide, and that of the superuser.
 pub(crate) fn homes(named: Option<&OsStr>) -> Vec<PathBuf> {

@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 
 use engine::event::policy::{IsolationPolicy, Policy};
 
+use super::credential::Key;
+use super::plan::{Bears, Container, Gateway};
 use super::plan::{HOME_AT, TMP_AT};
 use super::toolchain::{self, SYSTEM, Search, Toolchain};
-use super::{Bind, Egress, Limits, Network, Refusal, RefusalCause, Work, Zone, ZonePlan, secret_places};
+use super::{Bind, Egress, Limits, Network, Refusal, RefusalCause, Work, Zone, ZonePlan, container, secret_places};
 use crate::process::{path_of, which};
 use crate::world::resolve_programs;
 
@@ -56,6 +58,9 @@ pub struct Terms {
     pass_env: Vec<String>,
     umask: u32,
     drop_to: Option<(u32, u32)>,
+    container: Option<Container>,
+    /// Where plain requests of the work go, and the key that they get on the way.
+    gateway: Option<Gateway>,
 }
 
 /// One command for a zone.
@@ -84,10 +89,14 @@ impl Terms {
         let isolation = policy.isolation.clone();
         let drop_to = drop_to(isolation.uid)?;
         let path = path_of(env);
-        let bwrap = which(OsStr::new("bwrap"), at, path).map_err(|_| Refusal {
-            cause: RefusalCause::BackendMissing,
-            message: "no directory of PATH has bwrap; install the package bubblewrap".to_owned(),
-        })?;
+        let container = container::find(&isolation, at, path)?;
+        let bwrap = match &container {
+            Some(_) => PathBuf::new(),
+            None => which(OsStr::new("bwrap"), at, path).map_err(|_| Refusal {
+                cause: RefusalCause::BackendMissing,
+                message: "no directory of PATH has bwrap; install the package bubblewrap".to_owned(),
+            })?,
+        };
         let said = |wanted: &str| {
             let found = env.iter().rev().find(|(name, _)| name == wanted);
             found.map(|(_, value)| value.as_os_str())
@@ -141,12 +150,31 @@ impl Terms {
             pass_env: policy.oracle.pass_env.clone(),
             umask: 0o022,
             drop_to,
+            container,
+            gateway: gateway(&policy.isolation, said)?,
         })
+    }
+
+    /// Takes a key that the gateway is to bear; gives back one that the work itself is to have.
+    pub(crate) fn keep(&mut self, key: Key) -> Option<Key> {
+        let Some(gateway) = &mut self.gateway else {
+            return Some(key);
+        };
+        gateway.bears = Some(Bears {
+            header: self.isolation.gateway_key_header.clone(),
+            key: key.secret,
+        });
+        None
     }
 
     /// The program that makes them.
     pub(crate) fn bwrap(&self) -> &Path {
         &self.bwrap
+    }
+
+    /// What makes them where bwrap does not.
+    pub(crate) fn container(&self) -> Option<&Container> {
+        self.container.as_ref()
     }
 
     /// Where zones see the tree.
@@ -168,13 +196,22 @@ impl Terms {
     pub(crate) fn plan(&self, order: Order) -> ZonePlan {
         let zone = order.zone;
         let is_work = zone == Zone::Agent;
-        let seen = self.toolchain.dirs.iter().map(|dir| Bind {
+        // The root of a container is its image's, and so are the tools in it.
+        let is_shown = |dir: &&PathBuf| {
+            let declared = self
+                .isolation
+                .toolchains
+                .iter()
+                .any(|declared| Path::new(declared) == dir.as_path());
+            self.container.is_none() || declared
+        };
+        let seen = self.toolchain.dirs.iter().filter(is_shown).map(|dir| Bind {
             source: dir.clone(),
             at: dir.clone(),
             writable: false,
         });
         let allow = &self.isolation.egress_allow;
-        let network = if is_work && !allow.is_empty() {
+        let network = if is_work && (!allow.is_empty() || !self.isolation.gateway.is_empty()) {
             Network::Proxy(Egress {
                 allow: allow.clone(),
                 connections_max: IsolationPolicy::CONNECTIONS_MAX,
@@ -182,6 +219,7 @@ impl Terms {
                 bytes_max: self.isolation.egress_max_bytes,
                 idle_ms: IsolationPolicy::CONNECTION_IDLE_MS,
                 total_ms: IsolationPolicy::EGRESS_TIME_MAX_MS,
+                gateway: self.gateway.clone(),
             })
         } else {
             Network::Nothing
@@ -196,6 +234,7 @@ impl Terms {
         ZonePlan {
             zone,
             bwrap: self.bwrap.clone(),
+            container: self.container.clone(),
             env: self.environment(zone, &order.inherited, order.env),
             binds: seen.chain(order.binds).collect(),
             work: Work {
@@ -242,6 +281,16 @@ impl Terms {
         env.extend(inherited);
         env.extend(own.into_iter().filter(|(name, _)| !is_replaced(name)));
         env.extend(of_zone.map(|(name, value)| (name.into(), value.into())));
+        let bears = self.gateway.as_ref().is_some_and(|gateway| gateway.bears.is_some());
+        if zone == Zone::Agent && bears {
+            // Clients that find no key at all do not even ask.
+            let name = self
+                .isolation
+                .gateway_key_env
+                .as_ref()
+                .unwrap_or(&self.isolation.key_env);
+            env.push((name.into(), HELD.into()));
+        }
         last_of_each(env)
     }
 
@@ -254,6 +303,39 @@ impl Terms {
         };
         std::env::join_paths(std::env::split_paths(path).filter(seen)).unwrap_or_default()
     }
+}
+
+/// What the work finds in place of a key that the gateway bears.
+const HELD: &str = "held-by-loopexec";
+
+/// The gateway of a contract, with a key that the environment holds; one that is minted comes later.
+fn gateway<'e>(
+    isolation: &IsolationPolicy,
+    said: impl Fn(&str) -> Option<&'e OsStr>,
+) -> Result<Option<Gateway>, Refusal> {
+    let failed = |message: String| Refusal {
+        cause: RefusalCause::ProbeFailed,
+        message,
+    };
+    if isolation.gateway.is_empty() {
+        return Ok(None);
+    }
+    let bears = |name: &String| {
+        let key = said(name).and_then(OsStr::to_str).filter(|key| !key.is_empty());
+        let missing =
+            || format!("{name}, which --gateway-key-env names, is not set here or is no text: set it, or mint a key");
+        let header = isolation.gateway_key_header.clone();
+        key.map(|key| Bears {
+            header,
+            key: key.to_owned(),
+        })
+        .ok_or_else(|| failed(missing()))
+    };
+    Ok(Some(Gateway {
+        entries: isolation.gateway.clone(),
+        bears: isolation.gateway_key_env.as_ref().map(bears).transpose()?,
+        ca: isolation.gateway_ca.as_ref().map(PathBuf::from),
+    }))
 }
 
 /// How the tree is called in a refusal.

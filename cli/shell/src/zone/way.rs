@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use super::launch::refuse;
 use super::plan::Egress;
-use super::proxy::{Over, Proxy, ProxyError, SystemResolver};
+use super::proxy::{Over, Proxy, ProxyError, SystemResolver, gateway};
 use super::report::{Connection, Refusal, RefusalCause};
 
 /// Programs that heed variables find the proxy by these; the others find no route.
@@ -26,6 +26,8 @@ const DIRECT: &str = "localhost,127.0.0.1,::1";
 pub(super) struct Way {
     at: SocketAddr,
     proxy: Proxy,
+    /// Variables of the gateway.
+    gateway: Vec<(OsString, OsString)>,
 }
 
 impl Way {
@@ -43,9 +45,14 @@ impl Way {
                 cause: RefusalCause::AllowlistMissing,
                 message: error.to_string(),
             },
-            ProxyError::Start(_) => refuse(error.to_string()),
+            ProxyError::Gateway(_) | ProxyError::Start(_) => refuse(error.to_string()),
         })?;
-        Ok(Self { at, proxy })
+        let gateway = egress.gateway.as_ref().map(|planned| gateway::variables(planned, at));
+        Ok(Self {
+            at,
+            proxy,
+            gateway: gateway.unwrap_or_default(),
+        })
     }
 
     pub(super) fn variables(&self) -> Vec<(OsString, OsString)> {
@@ -57,6 +64,7 @@ impl Way {
             set("no_proxy", DIRECT),
             set("NODE_USE_ENV_PROXY", "1"),
         ]);
+        all.extend(self.gateway.iter().cloned());
         all
     }
 
@@ -93,6 +101,7 @@ mod tests {
             bytes_max: 1,
             idle_ms: 1_000,
             total_ms: 1_000,
+            gateway: None,
         }
     }
 

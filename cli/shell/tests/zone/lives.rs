@@ -340,6 +340,7 @@ pub(crate) fn a_zone_with_a_proxy_has_its_listener_and_nothing_else() {
         bytes_max: 1 << 20,
         idle_ms: 60_000,
         total_ms: 60_000,
+        gateway: None,
     });
     let run = run(&plan);
     assert_eq!(

@@ -80,6 +80,7 @@ impl Room {
         let set = |name: &str, value: &str| (OsString::from(name), OsString::from(value));
         ZonePlan {
             zone,
+            container: None,
             bwrap: std::env::var_os("LOOPEXEC_TEST_BWRAP")
                 .unwrap_or("/usr/bin/bwrap".into())
                 .into(),

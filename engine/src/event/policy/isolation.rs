@@ -4,7 +4,17 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::Command;
-use crate::event::shape::wire;
+use crate::event::shape::{label, wire};
+
+label! {
+    /// What makes the zones.
+    pub enum ZoneRuntime {
+        Bwrap = "bwrap",
+        /// Containers, by `isolation.image`.
+        Podman = "podman",
+        Docker = "docker",
+    }
+}
 
 wire! {
     /// The two zones. Everything but `zones` speaks only where it is true.
@@ -38,6 +48,18 @@ wire! {
         pub key_ttl_ms: Option<u64>,
         /// What may be spent with it.
         pub key_cap_microusd: Option<u64>,
+        /// `NAME=https://HOST[:PORT][/PATH]`: the work finds a base URL in the variable, and the key stays outside (SPEC
+        /// 14.4.5). All of one host and port.
+        pub gateway: Vec<String>,
+        /// Variable of the governor's environment with the key of the gateway, where none is minted.
+        pub gateway_key_env: Option<String>,
+        /// Name of the header that bears the key.
+        pub gateway_key_header: String,
+        /// File of certificates that the host of the gateway is believed by, in place of the machine's.
+        pub gateway_ca: Option<String>,
+        pub runtime: ZoneRuntime,
+        /// Image of the containers, `NAME@sha256:DIGEST`.
+        pub image: Option<String>,
     }
 }
 
@@ -70,6 +92,12 @@ impl Default for IsolationPolicy {
             key_env: "AGENT_API_KEY".into(),
             key_ttl_ms: None,
             key_cap_microusd: None,
+            gateway: Vec::new(),
+            gateway_key_env: None,
+            gateway_key_header: "authorization".into(),
+            gateway_ca: None,
+            runtime: ZoneRuntime::Bwrap,
+            image: None,
         }
     }
 }

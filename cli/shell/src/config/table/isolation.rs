@@ -1,12 +1,14 @@
 //! `[isolation]`: whether work and check run in zones of their own, and what those hold.
 
 use engine::event::id::Bytes;
+use engine::event::policy::ZoneRuntime;
 
 use super::super::error::Fault;
 use super::super::setting::{Kind, Off, Setting};
 use super::super::value::Value;
 use super::super::{duration, money, size};
 use super::row;
+use crate::zone::proxy::gateway;
 
 const GROUP: &str = "Isolation";
 
@@ -224,6 +226,96 @@ pub(super) const ROWS: &[Setting] = &[
             "LOOPEXEC_KEY_CAP_USD",
             "Dollars that may be spent with the key; its provider holds to it",
             "",
+        )
+    ),
+    Setting {
+        kind: Kind::Names,
+        off: Off::Word,
+        set: |policy, value| {
+            let entries = value.unless_off().map(Value::texts).transpose()?.unwrap_or_default();
+            gateway::read(&entries).map_err(|error| Fault::Contradiction {
+                detail: error.to_string(),
+            })?;
+            policy.isolation.gateway = entries;
+            Ok(())
+        },
+        show: |policy| row::list(&policy.isolation.gateway),
+        ..row::blank(
+            GROUP,
+            "isolation.gateway",
+            "--gateway",
+            "LOOPEXEC_GATEWAYS",
+            "NAME=https://HOST[:PORT][/PATH]: variable of isolated work, its way to a model",
+            "The work speaks plain HTTP to the address that it finds in NAME; loopexec speaks TLS to the host, adds the \
+             key, and gives none to the work. `local:` before `https` means that the host may be of this machine or network.",
+        )
+    },
+    row!(
+        text?,
+        isolation.gateway_key_env,
+        row::blank(
+            GROUP,
+            "isolation.gateway_key_env",
+            "--gateway-key-env",
+            "LOOPEXEC_GATEWAY_KEY_ENV",
+            "Your environment variable with the key of the gateway, where none is minted",
+            "The work finds `held-by-loopexec` in it.",
+        )
+    ),
+    row!(
+        text,
+        isolation.gateway_key_header,
+        row::blank(
+            GROUP,
+            "isolation.gateway_key_header",
+            "--gateway-key-header",
+            "LOOPEXEC_GATEWAY_KEY_HEADER",
+            "Header that bears the key of the gateway; authorization as a bearer token",
+            "x-api-key and x-goog-api-key are others.",
+        )
+    ),
+    Setting {
+        kind: Kind::Text,
+        off: Off::Word,
+        set: |policy, value| {
+            let path = value.unless_off().map(Value::text).transpose()?;
+            let path = path.map(|path| absolute(Bytes::from(path.as_bytes()))).transpose()?;
+            policy.isolation.gateway_ca = path;
+            Ok(())
+        },
+        show: |policy| row::or_off(policy.isolation.gateway_ca.as_ref(), String::clone),
+        ..row::blank(
+            GROUP,
+            "isolation.gateway_ca",
+            "--gateway-ca",
+            "LOOPEXEC_GATEWAY_CA",
+            "Absolute path of PEM certificates that the gateway believes, and no others",
+            "Without it, it believes those that this machine does.",
+        )
+    },
+    row!(
+        choice ZoneRuntime,
+        isolation.runtime,
+        row::blank(
+            GROUP,
+            "isolation.runtime",
+            "--runtime",
+            "LOOPEXEC_RUNTIME",
+            "What makes the zones",
+            "In this release podman and docker are only tried: `isolate` shows what they would be started with, and nothing \
+             runs in a container.",
+        )
+    ),
+    row!(
+        text?,
+        isolation.image,
+        row::blank(
+            GROUP,
+            "isolation.image",
+            "--image",
+            "LOOPEXEC_IMAGE",
+            "Image of containers, by its digest: NAME@sha256:DIGEST",
+            "loopexec pulls none.",
         )
     ),
 ];

@@ -1,10 +1,11 @@
 use super::*;
 use crate::zone::plan::{Bind, Limits, Network, Work, Zone};
 
-fn plan() -> ZonePlan {
+pub(in super::super) fn plan() -> ZonePlan {
     ZonePlan {
         zone: Zone::Exec,
         bwrap: "/usr/bin/bwrap".into(),
+        container: None,
         binds: vec![Bind {
             source: "/tools".into(),
             at: "/opt/tools".into(),

@@ -14,6 +14,7 @@
 //! was a key. To revoke twice does no harm; to believe in it without having seen it succeed would.
 
 mod command;
+pub(crate) mod loan;
 mod marker;
 mod reaper;
 mod sweep;

@@ -23,7 +23,9 @@ pub(crate) struct Swept {
 pub(crate) fn sweep(state: &StateDir, desk: &Desk) -> Vec<Swept> {
     let runs = state.run_ids().unwrap_or_default().into_iter();
     let left = runs.filter_map(|id| state.open_run(id).ok()).map(|run| Left::of(&run));
-    left.flat_map(|left| left.sweep(desk)).collect()
+    left.chain([Left::outside(state)])
+        .flat_map(|left| left.sweep(desk))
+        .collect()
 }
 
 /// The markers of one run, as they were at one moment. A life that begins later has another one.
@@ -37,6 +39,14 @@ impl Left {
         Self {
             run_id: run.id().to_string(),
             places: marker::places(run.path()),
+        }
+    }
+
+    /// Those of keys that no run asked for.
+    pub(crate) fn outside(state: &StateDir) -> Self {
+        Self {
+            run_id: "isolate".to_owned(),
+            places: marker::places(state.path()),
         }
     }
 

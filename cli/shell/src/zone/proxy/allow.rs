@@ -15,7 +15,7 @@ use super::address::{Reach, reach};
 use super::host::{self, Host};
 
 /// What opens an entry for private addresses.
-const LOCAL: &str = "local:";
+pub(super) const LOCAL: &str = "local:";
 
 /// Why a list cannot be used. Nothing is allowed by a list that cannot.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,6 +83,11 @@ impl AllowList {
             })
         };
         entries.iter().map(read).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// Allows nothing.
+    pub(super) fn nothing() -> Self {
+        Self(Vec::new())
     }
 
     /// How far this target may lead; `None` where it is not listed. Of two entries, the local one holds.

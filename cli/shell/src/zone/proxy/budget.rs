@@ -103,6 +103,7 @@ mod tests {
             bytes_max: 10,
             idle_ms: NEVER,
             total_ms: NEVER,
+            gateway: None,
         }
     }
 

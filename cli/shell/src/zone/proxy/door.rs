@@ -47,7 +47,7 @@ fn welcome(client: TcpStream, room: &Arc<Room>) {
     let Some(place) = place else {
         room.ledger.note("", 0, Some(Reason::Cap), Passed::default());
         // What a new connection does not take at once it may miss.
-        let _ = (&client).write(answer(Reason::Cap, "", 0).as_bytes());
+        let _ = (&client).write(answer(Reason::Cap, "", 0, "").as_bytes());
         return;
     };
     let theirs = Arc::clone(room);

@@ -22,6 +22,10 @@ pub(super) enum Reason {
     Malformed,
     Cap,
     Unreachable,
+    /// The far side of a gateway is not who it should be.
+    Certificate,
+    /// An answer would have brought the key into the zone.
+    Key,
 }
 
 impl Reason {
@@ -35,6 +39,8 @@ impl Reason {
             Self::Malformed => "malformed",
             Self::Cap => "cap",
             Self::Unreachable => "unreachable",
+            Self::Certificate => "certificate",
+            Self::Key => "key_in_answer",
         }
     }
 }

@@ -1,8 +1,8 @@
-//! The one way out of a zone: CONNECT to what is on the list, and nothing else (SPEC 14.4).
+//! The one way out of a zone: CONNECT to what is on the list, a request to the gateway, and nothing else (SPEC 14.4).
 //!
 //! ```text
 //!   zone's loopback ── listener ── door ──┬─ visit ── tunnel ── vetted address
-//!                                         ├─ visit     (a thread each)
+//!                                         ├─ visit ── gateway, in TLS of our own     (a thread each)
 //!                                         └─ ...
 //!                      bell: a cap passed, a thread lost, or the end; all of them hear it, and so does the owner
 //! ```
@@ -11,6 +11,8 @@
 //! that from outside. Names become addresses here, once for each connection, and the address that was vetted is the
 //! one that is dialled; the far side is dialled only after the client has named the same host in its TLS hello. When a
 //! cap is passed everything closes at once, and the owner, woken through the descriptor of the proxy, ends the zone.
+//!
+//! A plain request goes to the gateway, where there is one, which adds the key that the zone does not have.
 //!
 //! What it cannot see: what goes through a tunnel that is allowed. The caps bound that, and nothing else does.
 
@@ -21,6 +23,7 @@ mod bell;
 mod budget;
 mod dial;
 mod door;
+pub(crate) mod gateway;
 mod hello;
 mod host;
 mod ledger;
@@ -41,6 +44,8 @@ use std::thread::{Builder, JoinHandle};
 
 pub use allow::{AllowError, AllowList};
 pub use bell::Over;
+use gateway::Gateway;
+pub use gateway::GatewayError;
 pub use names::{Resolve, SystemResolver};
 
 use super::plan::Egress;
@@ -51,6 +56,7 @@ use room::{Judge, Room};
 #[derive(Debug)]
 pub enum ProxyError {
     Allow(AllowError),
+    Gateway(GatewayError),
     /// The system gives no descriptor or no thread.
     Start(io::Error),
 }
@@ -59,6 +65,7 @@ impl fmt::Display for ProxyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Allow(error) => error.fmt(f),
+            Self::Gateway(error) => error.fmt(f),
             Self::Start(error) => write!(
                 f,
                 "the proxy of the zone did not start: {error}; raise the limits on open files and processes, or free some"
@@ -75,6 +82,12 @@ impl From<AllowError> for ProxyError {
     }
 }
 
+impl From<GatewayError> for ProxyError {
+    fn from(error: GatewayError) -> Self {
+        Self::Gateway(error)
+    }
+}
+
 /// A proxy that serves one zone. Its descriptor becomes readable once nothing passes any more.
 pub struct Proxy {
     room: Arc<Room>,
@@ -87,7 +100,7 @@ impl Proxy {
     ///
     /// # Errors
     /// [`ProxyError::Allow`] for a list that is empty or cannot be read: nothing is served then.
-    /// [`ProxyError::Start`] when the system has no descriptor or thread left.
+    /// [`ProxyError::Gateway`] for a gateway that cannot be. [`ProxyError::Start`] when the system has no descriptor or thread left.
     pub fn serve(listener: TcpListener, egress: &Egress, resolver: Box<dyn Resolve>) -> Result<Self, ProxyError> {
         Self::serve_as(listener, egress, resolver, address::reach)
     }
@@ -98,9 +111,14 @@ impl Proxy {
         resolver: Box<dyn Resolve>,
         judge: Judge,
     ) -> Result<Self, ProxyError> {
-        let list = AllowList::parse(&egress.allow)?;
+        let gateway = egress.gateway.as_ref().map(Gateway::open).transpose()?;
+        let list = match (&gateway, &egress.allow[..]) {
+            // What leads through the gateway alone is allowed by that.
+            (Some(_), []) => AllowList::nothing(),
+            (_, allow) => AllowList::parse(allow)?,
+        };
         listener.set_nonblocking(true).map_err(ProxyError::Start)?;
-        let room = Arc::new(Room::new(list, egress, resolver, judge).map_err(ProxyError::Start)?);
+        let room = Arc::new(Room::new(list, gateway, egress, resolver, judge).map_err(ProxyError::Start)?);
         let theirs = Arc::clone(&room);
         let door = Builder::new()
             .name("egress-door".to_owned())

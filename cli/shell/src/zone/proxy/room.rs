@@ -12,6 +12,7 @@ use super::address::Reach;
 use super::allow::{AllowList, Scope};
 use super::bell::{Bell, Woken};
 use super::budget::Budget;
+use super::gateway::Gateway;
 use super::ledger::Ledger;
 use super::names::{Names, Resolve, join};
 use crate::zone::plan::Egress;
@@ -21,6 +22,7 @@ pub(super) type Judge = fn(IpAddr) -> Reach;
 
 pub(super) struct Room {
     pub(super) list: AllowList,
+    pub(super) gateway: Option<Gateway>,
     pub(super) bell: Arc<Bell>,
     pub(super) budget: Arc<Budget>,
     pub(super) ledger: Ledger,
@@ -30,10 +32,17 @@ pub(super) struct Room {
 }
 
 impl Room {
-    pub(super) fn new(list: AllowList, egress: &Egress, resolver: Box<dyn Resolve>, judge: Judge) -> io::Result<Self> {
+    pub(super) fn new(
+        list: AllowList,
+        gateway: Option<Gateway>,
+        egress: &Egress,
+        resolver: Box<dyn Resolve>,
+        judge: Judge,
+    ) -> io::Result<Self> {
         let bell = Arc::new(Bell::new()?);
         Ok(Self {
             list,
+            gateway,
             budget: Arc::new(Budget::new(egress, Arc::clone(&bell))),
             bell,
             ledger: Ledger::default(),

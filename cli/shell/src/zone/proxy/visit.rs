@@ -5,6 +5,8 @@
 //!    400       403          403, 502                      closed              closed
 //! ```
 //!
+//! Where there is a gateway, whatever is no request for a tunnel is its own to serve.
+//!
 //! The far side learns nothing of a connection before its client has said whom it means, in the same words as before.
 
 use std::io::{Read, Write};
@@ -18,6 +20,7 @@ use super::authority::{self, Head};
 use super::bell::{Over, Woken};
 use super::budget::Place;
 use super::dial::dial;
+use super::gateway;
 use super::hello::{self, Heard, Listener};
 use super::host::Host;
 use super::ledger::{Passed, Reason};
@@ -42,6 +45,7 @@ pub(super) fn receive(client: &TcpStream, place: Place, room: &Room) {
         host: String::new(),
         port: 0,
         is_answered: false,
+        why: "only CONNECT host:port is understood here",
         passed: Passed::default(),
     };
     let refused = visit.run().err();
@@ -50,24 +54,31 @@ pub(super) fn receive(client: &TcpStream, place: Place, room: &Room) {
     // A zone that has ended is told nothing; one that is ended for a cap is told why.
     let is_told = !visit.is_answered && (!room.bell.is_rung() || refused == Some(Reason::Cap));
     if let Some(reason) = refused.filter(|_| is_told) {
-        visit.send(answer(reason, &visit.host, visit.port).as_bytes());
+        visit.send(answer(reason, &visit.host, visit.port, visit.why).as_bytes());
     }
 }
 
-struct Visit<'a> {
-    client: &'a TcpStream,
-    room: &'a Room,
+pub(super) struct Visit<'a> {
+    pub(super) client: &'a TcpStream,
+    pub(super) room: &'a Room,
     /// Read from the client and not used yet.
-    said: Vec<u8>,
+    pub(super) said: Vec<u8>,
     /// Who was asked for, as it may be told.
-    host: String,
-    port: u16,
-    is_answered: bool,
-    passed: Passed,
+    pub(super) host: String,
+    pub(super) port: u16,
+    pub(super) is_answered: bool,
+    /// What is wrong with a request that is malformed.
+    pub(super) why: &'static str,
+    pub(super) passed: Passed,
 }
 
 impl Visit<'_> {
     fn run(&mut self) -> Result<(), Reason> {
+        if let Some(gateway) = &self.room.gateway
+            && !self.asks_to_connect()?
+        {
+            return gateway::exchange(self, gateway);
+        }
         let (host, port) = self.request()?;
         (self.host, self.port) = (host.text(), port);
         let scope = self.room.list.scope(&host, port).ok_or(Reason::NotListed)?;
@@ -88,15 +99,25 @@ impl Visit<'_> {
         }
     }
 
+    /// Whether the first word is that of a tunnel: no request that a gateway passes on begins with its letter.
+    fn asks_to_connect(&mut self) -> Result<bool, Reason> {
+        if self.hear(self.patience()) {
+            Ok(self.said.starts_with(b"C"))
+        } else {
+            Err(self.cut(Reason::Malformed))
+        }
+    }
+
     /// Reads the head; what follows it is left in `said`.
     fn request(&mut self) -> Result<(Host, u16), Reason> {
         let until = self.patience();
         loop {
-            if !self.hear(until) {
+            if self.said.is_empty() && !self.hear(until) {
                 return Err(self.cut(Reason::Malformed));
             }
             match authority::read(&self.said) {
-                Head::Partial => {}
+                Head::Partial if self.hear(until) => {}
+                Head::Partial => return Err(self.cut(Reason::Malformed)),
                 Head::Connect { host, port, length } => {
                     self.said.drain(..length);
                     return Ok((host, port));
@@ -110,7 +131,7 @@ impl Visit<'_> {
     }
 
     /// The addresses of a host that it may have.
-    fn vetted(&self, host: &Host, scope: Scope) -> Result<Vec<SocketAddr>, Reason> {
+    pub(super) fn vetted(&self, host: &Host, scope: Scope) -> Result<Vec<SocketAddr>, Reason> {
         let found = match host {
             Host::Address(address) => vec![*address],
             Host::Name(name) => self.room.names.look_up(name, &self.room.bell),
@@ -152,7 +173,7 @@ impl Visit<'_> {
     }
 
     /// Reads more; false when the client has ended or its time is over.
-    fn hear(&mut self, until_ms: u64) -> bool {
+    pub(super) fn hear(&mut self, until_ms: u64) -> bool {
         let before = self.said.len();
         loop {
             if self.room.wait(&[(self.client.as_fd(), PollFlags::IN)], until_ms) != Woken::Ready {
@@ -170,7 +191,7 @@ impl Visit<'_> {
     }
 
     /// Writes a few bytes; false when the client does not take them.
-    fn send(&self, mut bytes: &[u8]) -> bool {
+    pub(super) fn send(&self, mut bytes: &[u8]) -> bool {
         let until = self.patience();
         while !bytes.is_empty() {
             match (&mut &*self.client).write(bytes) {
@@ -187,12 +208,12 @@ impl Visit<'_> {
     }
 
     /// For how long a client may think.
-    fn patience(&self) -> u64 {
+    pub(super) fn patience(&self) -> u64 {
         clock::mono_ms().saturating_add(self.room.budget.idle_ms)
     }
 
     /// The reason for an end that the client may not have brought about.
-    fn cut(&self, otherwise: Reason) -> Reason {
+    pub(super) fn cut(&self, otherwise: Reason) -> Reason {
         match self.room.bell.over().and_then(Over::cap) {
             Some(_) => Reason::Cap,
             None if self.room.bell.is_rung() => Reason::Unreachable,
@@ -202,12 +223,9 @@ impl Visit<'_> {
 }
 
 /// What a client is told that goes no further, with a sentence for whoever reads its output.
-pub(super) fn answer(reason: Reason, host: &str, port: u16) -> String {
+pub(super) fn answer(reason: Reason, host: &str, port: u16, why: &str) -> String {
     let (status, sentence) = match reason {
-        Reason::Malformed => (
-            "400 Bad Request",
-            "only CONNECT host:port is understood here".to_owned(),
-        ),
+        Reason::Malformed => ("400 Bad Request", format!("the request is not passed on: {why}")),
         Reason::Private => (
             "403 Forbidden",
             format!("{host} has no public address, and its entry does not say local"),
@@ -216,7 +234,18 @@ pub(super) fn answer(reason: Reason, host: &str, port: u16) -> String {
             "503 Service Unavailable",
             "a cap on connections, bytes or time is reached".to_owned(),
         ),
-        Reason::Unreachable => ("502 Bad Gateway", format!("{host} has no address that is known here")),
+        Reason::Certificate => (
+            "502 Bad Gateway",
+            format!("{host} does not prove to be that host: see the run's --gateway-ca"),
+        ),
+        Reason::Key => (
+            "502 Bad Gateway",
+            format!("the answer of {host} holds the key, which no zone gets"),
+        ),
+        Reason::Unreachable => (
+            "502 Bad Gateway",
+            format!("{host} does not answer, or not in a way that passes"),
+        ),
         Reason::NotListed | Reason::Sni | Reason::NotTls => (
             "403 Forbidden",
             format!("{host}:{port} is not on the allow list of this run"),

@@ -3,6 +3,7 @@
 mod caps;
 pub(super) mod client;
 mod end;
+mod gateway;
 mod refusals;
 mod stand;
 mod tunnels;

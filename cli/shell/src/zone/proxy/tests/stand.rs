@@ -54,6 +54,7 @@ pub(super) fn roomy() -> Egress {
         bytes_max: 1 << 30,
         idle_ms: 600_000,
         total_ms: 600_000,
+        gateway: None,
     }
 }
 
@@ -78,10 +79,13 @@ impl Stand {
         let far = TcpListener::bind((WORLD, 0)).unwrap();
         let port = far.local_addr().unwrap().port().to_string();
         let entries = ["model.test:PORT"].iter().chain(beside);
-        let egress = Egress {
+        let mut egress = Egress {
             allow: entries.map(|entry| entry.replace("PORT", &port)).collect(),
             ..caps
         };
+        for entry in egress.gateway.iter_mut().flat_map(|gateway| &mut gateway.entries) {
+            *entry = entry.replace("PORT", &port);
+        }
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let door = listener.local_addr().unwrap();
         let proxy = Proxy::serve_as(listener, &egress, resolver, judge).unwrap();
