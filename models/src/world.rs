@@ -142,9 +142,13 @@ impl World {
             Effect::Wait { delay_ms, .. } => Observation::Waited {
                 at: self.pass(*delay_ms),
             },
-            Effect::Check { purpose, .. } => {
+            Effect::Check { purpose, copy_of, .. } => {
                 let look = if let Act::Look(look) = act { look } else { Look::Honest };
-                self.check(look, *purpose == CheckPurpose::Baseline)
+                let baseline = *purpose == CheckPurpose::Baseline;
+                match copy_of.and_then(Tree::of) {
+                    Some(tree) => self.check_copy(tree, look),
+                    None => self.check(look, baseline),
+                }
             }
             Effect::Restore { to, .. } => {
                 let repair = if let Act::Repair(repair) = act {
@@ -338,6 +342,15 @@ impl World {
             reading,
             interference: touched(look == Look::TouchesState),
         }
+    }
+
+    /// The same in a fresh copy, which holds no props, and in which whatever it writes stays.
+    fn check_copy(&mut self, tree: Tree, look: Look) -> Observation {
+        let (here, props) = (self.tree, self.props);
+        (self.tree, self.props) = (tree, 0);
+        let seen = self.check(look, false);
+        (self.tree, self.props) = (here, props);
+        seen
     }
 
     /// Notes what a run of the check really was.
