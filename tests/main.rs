@@ -37,6 +37,7 @@ mod e2e {
     mod extending;
     mod faults;
     mod flaky;
+    mod foreign;
     mod gaming;
     mod hermetic;
     mod hermeticity;

@@ -23,6 +23,7 @@ const ASKED: &[&str] = &[
     "report a",
     "report a --format json",
     "report b --format markdown",
+    "report --receipt .loopexec/runs/a/receipt.jsonl",
     "replay a",
     "verify a",
     "verify a --prove 1 --out proof",

@@ -13,6 +13,7 @@ mod audit;
 mod find;
 mod fold;
 mod follow;
+mod foreign;
 mod hygiene;
 
 use std::fmt;
@@ -33,6 +34,7 @@ pub(crate) use find::latest;
 pub use find::{Place, find};
 pub use fold::{AcceptedTree, Fold, Judged};
 pub use follow::Follow;
+pub use foreign::{ForeignReceipt, ForeignRow, foreign_receipt};
 pub use hygiene::{Finding, Grade, Hygiene, inspect};
 
 /// Why a recorded run cannot be read at all.

@@ -1,5 +1,6 @@
 //! The report of a run: one fold, three renderings (SPEC 13.6).
 
+mod foreign;
 mod isolation;
 mod pins;
 mod rows;
@@ -17,6 +18,7 @@ use isolation::Isolation;
 use pins::Pins;
 use rows::Row;
 
+pub(crate) use foreign::Foreign;
 pub(crate) use write::{markdown, text};
 
 /// Everything that a report says.
