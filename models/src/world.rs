@@ -344,15 +344,6 @@ impl World {
         }
     }
 
-    /// The same in a fresh copy, which holds no props, and in which whatever it writes stays.
-    fn check_copy(&mut self, tree: Tree, look: Look) -> Observation {
-        let (here, props) = (self.tree, self.props);
-        (self.tree, self.props) = (tree, 0);
-        let seen = self.check(look, false);
-        (self.tree, self.props) = (here, props);
-        seen
-    }
-
     /// Notes what a run of the check really was.
     fn witness(&mut self, judged: Tree, green: bool, lie: bool) {
         if self.ghosts.judged != Some(judged) {
