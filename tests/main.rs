@@ -49,6 +49,7 @@ mod e2e {
     mod process;
     mod profile;
     mod readonly;
+    mod reporting;
     mod runners;
     mod safety;
     mod vetting;
