@@ -42,6 +42,7 @@ mod e2e {
     mod hermetic;
     mod hermeticity;
     mod hostile;
+    mod hygiene;
     mod judging;
     mod lives;
     mod mutation;

@@ -15,6 +15,7 @@ mod fold;
 mod follow;
 mod foreign;
 mod hygiene;
+mod workspace;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -36,6 +37,7 @@ pub use fold::{AcceptedTree, Fold, Judged};
 pub use follow::Follow;
 pub use foreign::{ForeignReceipt, ForeignRow, foreign_receipt};
 pub use hygiene::{Finding, Grade, Hygiene, inspect};
+pub use workspace::inspect_workspace;
 
 /// Why a recorded run cannot be read at all.
 #[derive(Debug)]
