@@ -1,4 +1,4 @@
-//! `check` on the workspace around the record (SPEC 10.2.7): what it finds, how grave that is, and that it mends nothing.
+//! `check` on the workspace around the record (SPEC 10.2.8): what it finds, how grave that is, and that it mends nothing.
 
 use crate::support::story::{Project, Said};
 
