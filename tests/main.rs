@@ -49,6 +49,7 @@ mod e2e {
     mod probing;
     mod process;
     mod profile;
+    mod proving;
     mod readonly;
     mod reporting;
     mod runners;

@@ -27,6 +27,7 @@ const ASKED: &[&str] = &[
     "replay a",
     "verify a",
     "verify a --prove 1 --out proof",
+    "verify a --prove-extends 1 --out proof",
     "explain-halt a",
     "explain-halt 17",
     "explain-halt 2",

@@ -264,11 +264,11 @@ impl Resample {
 /// A run that was never started has nothing but its note to say why.
 fn noted(failure: Failure, check: &CheckEnded) -> Failure {
     match failure {
-        Failure::Oracle { cause, detail } if !check.measurement.note.is_empty() => Failure::Oracle {
+        Failure::Oracle { cause, ref detail } if !check.measurement.note.is_empty() => Failure::Oracle {
             cause,
             detail: format!("{detail}: {}", check.measurement.note),
         },
-        other => other,
+        Failure::Oracle { .. } | Failure::RunDeadline | Failure::ZoneRefused(_) | Failure::Again => failure,
     }
 }
 
