@@ -38,10 +38,12 @@ mod e2e {
     mod extending;
     mod faults;
     mod flaky;
+    mod foreign;
     mod gaming;
     mod hermetic;
     mod hermeticity;
     mod hostile;
+    mod hygiene;
     mod judging;
     mod lives;
     mod mutation;
@@ -49,7 +51,9 @@ mod e2e {
     mod probing;
     mod process;
     mod profile;
+    mod proving;
     mod readonly;
+    mod reporting;
     mod runners;
     mod safety;
     mod vetting;

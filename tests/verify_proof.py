@@ -1,7 +1,8 @@
 """verify_proof.py PROOF.json [KEY.pub]: checks a loopexec proof with Python and the two files beside this one.
 
 Proven: the event, byte for byte as it stands in PROOF.json, is number `seq` in a journal whose first `size` events
-have the Merkle root that is printed. Only a signature says who vouches for it; KEY.pub checks it. No proof: exit 1."""
+have the Merkle root that is printed; or, of an extension, the events under the older root are the first of those under
+the newer one. Only a signature says who vouches for it; KEY.pub checks it. No proof: exit 1."""
 import sys
 from base64 import b64decode
 from functools import partial
@@ -40,6 +41,20 @@ def root_over(digest, index, size, path):
     return h("tree", b"\1" + path[-32:] + root_over(digest, index - half, size - half, path[:-32]))
 
 
+def roots_over(first, size, known, path):
+    """The older and the newer root (RFC 6962) of a tree that grew from `first` to `size` leaves."""
+    if first == size:
+        need(len(path) == (0 if known else 32), "the path does not fit the sizes")
+        return known or path, known or path
+    need(0 < first < size and len(path) >= 32, "the path does not fit the sizes")
+    half, beside = 1 << (size - 1).bit_length() - 1, path[-32:]
+    if first <= half:
+        old, new = roots_over(first, half, known, path[:-32])
+        return old, h("tree", b"\1" + new + beside)
+    old, new = roots_over(first - half, size - half, None, path[:-32])
+    return h("tree", b"\1" + beside + old), h("tree", b"\1" + beside + new)
+
+
 def check_signature(body, signature, public):
     signed = raw(signature.split()[-1])
     need(signed[:4] == h("key id", public)[:4], "another key signed it")
@@ -48,13 +63,22 @@ def check_signature(body, signature, public):
 
 if __name__ == "__main__":
     text = open(sys.argv[1], encoding="utf-8", newline="").read()
-    proof, start = loads(text), text.index('"event":') + len('"event":')
-    event, end = JSONDecoder().raw_decode(text, start)
-    need(event == proof["event"] and proof["format"] == "loopexec-proof/v1", "the format is unknown")
+    proof = loads(text)
     body, _, signature = proof.get("checkpoint", "").partition("\n\n")
     size, root = body.split("\n")[2:4] if body else (proof["unsigned"]["size"], proof["unsigned"]["root"])
-    found = root_over(leaf(proof, text[start:end].encode()), proof["seq"], int(size), raw(proof["path"]))
-    need(found == raw(root), "the path does not lead from the event to the root")
+    size, path = int(size), raw(proof["path"])
+    if proof["format"] == "loopexec-extension/v1":
+        known = raw(proof["from"]["root"])
+        need(len(known) == 32, "a digest has another length")
+        need(roots_over(proof["from"]["size"], size, known, path) == (known, raw(root)), "the roots are others")
+        told = f"{size} events extend the first {proof['from']['size']} under root {known.hex()}: it"
+    else:
+        start = text.index('"event":') + len('"event":')
+        event, end = JSONDecoder().raw_decode(text, start)
+        need(event == proof["event"] and proof["format"] == "loopexec-proof/v1", "the format is unknown")
+        found = root_over(leaf(proof, text[start:end].encode()), proof["seq"], size, path)
+        need(found == raw(root), "the path does not lead from the event to the root")
+        told = f"event {proof['seq']} of {size}"
     for key in sys.argv[2:]:
         check_signature(body, signature, raw(open(key, encoding="utf-8").read().split()[1]))
-    print(f"event {proof['seq']} of {size} is proven under root {raw(root).hex()}")
+    print(f"{told} is proven under root {raw(root).hex()}")

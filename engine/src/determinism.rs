@@ -5,7 +5,7 @@
 //!                    again, and equal -----> sample
 //!                    again, and not -------> doubt: work lies between, and what git ignores may have changed.
 //!                                            One more run settles it, and is the sample.
-//!   recheck, confirmation, resume, control -> sample, where the check left the tree as it was
+//!   recheck, confirmation, resume, control -> sample, since each reads what the first one read
 //! ```
 
 use alloc::collections::VecDeque;

@@ -51,11 +51,13 @@ pub enum Effect {
         attempt: u32,
         delay_ms: u64,
     },
-    /// Run the check once and read it. Durable before: `CheckBegan`.
+    /// Run the check once and read it: in the workdir, or in a fresh copy of a recorded tree. Durable before:
+    /// `CheckBegan`.
     Check {
         iteration: u32,
         attempt: u32,
         purpose: CheckPurpose,
+        copy_of: Option<Digest>,
         time_left_ms: Option<u64>,
     },
     /// Make the workdir equal to a recorded tree; what it overwrites is kept first. Durable before:

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use crate::determinism::Determinism;
 use crate::event::halt::HaltReason;
-use crate::event::id::{Digest, Stamp};
+use crate::event::id::{Bytes, Digest, Stamp};
 use crate::event::iteration::CheckEnded;
 use crate::event::policy::{Bounds, Policy};
 use crate::event::run::{Halted, RunOpened, Suspended};
@@ -20,6 +20,8 @@ use crate::progress::History;
 pub struct Accepted {
     pub iteration: u32,
     pub tree: Digest,
+    /// The tree that its check read (SPEC 4.4.2).
+    pub read: Digest,
     /// What its check left in the workdir: the tree and what the check wrote beside it.
     pub left: Digest,
     /// What the check said of it; nothing before the first check of a run without a baseline.
@@ -205,6 +207,13 @@ impl Facts {
     /// The exit status of the last check that ended by itself.
     pub fn check_exit(&self) -> Option<i32> {
         self.last_check.as_ref().and_then(|check| check.run.exited())
+    }
+
+    /// The check names the workdir by its absolute path: it looks at that one, wherever it is started.
+    pub(crate) fn check_names_workdir(&self) -> bool {
+        let workdir = self.opened.workdir.0.as_slice();
+        let names = |word: &Bytes| workdir.len() > 1 && word.0.windows(workdir.len()).any(|part| part == workdir);
+        self.policy().oracle.check.words.iter().any(names)
     }
 
     /// The failing set of what is in the workdir now, as last measured.

@@ -193,10 +193,13 @@ fn answers(effect: &Effect, event: &Event) -> bool {
                 iteration,
                 attempt,
                 purpose,
+                copy_of,
                 ..
             },
             Event::CheckBegan(began),
-        ) => (*iteration, *attempt, *purpose) == (began.iteration, began.attempt, began.purpose),
+        ) => {
+            (*iteration, *attempt, *purpose, *copy_of) == (began.iteration, began.attempt, began.purpose, began.copy_of)
+        }
         (Effect::Vet(request), Event::Vetted(vetted)) => {
             (request.guard, request.iteration, request.attempt, request.candidate)
                 == (vetted.guard.as_str(), vetted.iteration, vetted.attempt, vetted.tree)

@@ -1,6 +1,10 @@
 //! Report: a fold of events into rows and totals. `report`, `status`, `export` and the projections read
 //! it; the words are somebody else's.
 
+mod gaps;
+mod spent;
+
+use alloc::collections::BTreeSet;
 use alloc::rc::Rc;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -11,9 +15,13 @@ use crate::event::halt::HaltReason;
 use crate::event::id::{Digest, Stamp};
 use crate::event::iteration::{CheckPurpose, RejectCause};
 use crate::event::measurement::{CommandRun, StopCause};
+use crate::event::money::CallStatus;
 use crate::event::people::CredentialStep;
 use crate::event::zone::{EgressSeen, ZoneName};
 use crate::vet;
+
+pub use gaps::{Gap, gaps};
+pub use spent::{Ground, Grounds, Spent};
 
 /// How an iteration ended for its candidate.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,8 +70,8 @@ pub struct Row {
     pub findings: Vec<Finding>,
     pub fate: Fate,
     pub verdict: Option<HaltReason>,
-    /// Cost booked in this iteration.
-    pub microusd: u64,
+    pub spent: Spent,
+    pub grounds: Grounds,
     pub checkpointed: bool,
 }
 
@@ -84,7 +92,8 @@ impl Row {
             findings: Vec::new(),
             fate: Fate::Open,
             verdict: None,
-            microusd: 0,
+            spent: Spent::default(),
+            grounds: Grounds::default(),
             checkpointed: false,
         }
     }
@@ -158,7 +167,12 @@ pub struct Report {
     /// Things a reader should know that are not findings.
     pub warnings: Vec<String>,
     clock: Option<Stamp>,
+    /// Calls that were booked, each once.
+    booked: BTreeSet<String>,
 }
+
+/// What the work command is called among the commands of a row.
+const EXEC: &str = "exec";
 
 /// Wall and monotonic time may drift this far apart between two stamps of one life.
 const JUMP_MS: u64 = 2_000;
@@ -210,7 +224,18 @@ impl Report {
         self.totals.cpu_ms += run.cpu_ms;
         self.totals.output_bytes = self.totals.output_bytes.saturating_add(output_bytes);
         self.totals.survivors_ended += run.survivors.iter().filter(|s| s.ended).count() as u64;
-        self.row(iteration).commands.push(CommandRow {
+        let is_work = what == EXEC;
+        let ground = spent::ground(&self.rows, is_work, run);
+        let row = self.row(iteration);
+        row.grounds.note(is_work, ground);
+        row.spent.cpu_ms = row.spent.cpu_ms.saturating_add(run.cpu_ms);
+        let time = if is_work {
+            &mut row.spent.exec_ms
+        } else {
+            &mut row.spent.check_ms
+        };
+        *time = time.saturating_add(run.duration_ms);
+        row.commands.push(CommandRow {
             what,
             attempt,
             exit: run.exited(),
@@ -274,7 +299,7 @@ impl Report {
             Event::ExecuteEnded(ended) => {
                 self.tick(ended.at);
                 self.totals.exec_ms += ended.run.duration_ms;
-                self.command(ended.iteration, "exec", ended.attempt, &ended.run);
+                self.command(ended.iteration, EXEC, ended.attempt, &ended.run);
             }
             Event::CheckEnded(ended) => {
                 self.tick(ended.at);
@@ -310,7 +335,10 @@ impl Report {
                 row.guards = others.chain([run]).collect();
                 row.findings.retain(|finding| finding.guard != vetted.guard);
                 row.findings.extend(vetted.findings.iter().cloned());
-                self.totals.vet_ms += vetted.trials.iter().map(|trial| trial.duration_ms).sum::<u64>();
+                let copies_ms = vetted.trials.iter().map(|trial| trial.duration_ms);
+                let copies_ms = copies_ms.fold(0, u64::saturating_add);
+                row.spent.vet_ms = row.spent.vet_ms.saturating_add(copies_ms);
+                self.totals.vet_ms = self.totals.vet_ms.saturating_add(copies_ms);
             }
             Event::CandidateAccepted(accepted) => {
                 self.row(accepted.iteration).fate = Fate::Accepted {
@@ -331,12 +359,11 @@ impl Report {
             }
             Event::Checkpointed(done) => self.row(done.iteration).checkpointed = true,
             Event::Settled(settled) => {
-                let sum = settled
-                    .calls
-                    .iter()
-                    .filter_map(|call| call.microusd)
-                    .fold(0, u64::saturating_add);
-                self.row(settled.iteration).microusd += sum;
+                for call in settled.calls.iter().filter(|call| call.status != CallStatus::Skipped) {
+                    if self.booked.insert(call.id.clone()) {
+                        self.row(settled.iteration).spent.book(call);
+                    }
+                }
             }
             Event::Credential(credential) => {
                 let label = &credential.label;

@@ -110,6 +110,7 @@ impl State {
                 iteration,
                 attempt,
                 purpose,
+                copy_of,
                 ..
             } => Some(
                 CheckBegan {
@@ -117,6 +118,7 @@ impl State {
                     iteration,
                     attempt,
                     purpose,
+                    copy_of,
                 }
                 .into(),
             ),

@@ -42,6 +42,7 @@ pub mod chain;
 pub mod checkpoint;
 pub mod codec;
 mod error;
+pub mod extension;
 pub mod frame;
 mod inspect;
 pub mod keys;

@@ -109,6 +109,53 @@ pub fn root_along(leaf: Digest, index: u64, size: u64, path: &[Digest]) -> Optio
     (last == 0).then_some(hash)
 }
 
+/// What must be hashed beside the root of the first leaves to reach the root of them all, bottom up (RFC 6962, 2.1.2).
+/// `first` is between 1 and their number.
+pub fn growth_path(leaves: &[Digest], first: usize) -> Vec<Digest> {
+    fn below(leaves: &[Digest], first: usize, is_known: bool) -> Vec<Digest> {
+        if first >= leaves.len() {
+            return if is_known { Vec::new() } else { vec![root(leaves)] };
+        }
+        let (left, right) = leaves.split_at(split(leaves.len()));
+        let (mut path, beside) = if first <= left.len() {
+            (below(left, first, is_known), root(right))
+        } else {
+            (below(right, first - left.len(), false), root(left))
+        };
+        path.push(beside);
+        path
+    }
+    below(leaves, first, true)
+}
+
+/// The root of `size` leaves that `path` leads to, when it also leads to `known` as the root of the first of them; `None`
+/// when it does not, or has the wrong length.
+pub fn root_of_growth(first: u64, size: u64, known: Digest, path: &[Digest]) -> Option<Digest> {
+    /// Both roots of a subtree; a subtree at the left edge that is whole in both is `known` itself.
+    fn both(first: u64, size: u64, known: Option<Digest>, path: &[Digest]) -> Option<(Digest, Digest)> {
+        if first == size {
+            return match (known, path) {
+                (Some(root), []) => Some((root, root)),
+                (None, [root]) => Some((*root, *root)),
+                _ => None,
+            };
+        }
+        let (beside, path) = path.split_last()?;
+        let half = 1_u64 << (63 - (size - 1).leading_zeros());
+        if first <= half {
+            let (old, new) = both(first, half, known, path)?;
+            return Some((old, node(&new, beside)));
+        }
+        let (old, new) = both(first - half, size - half, None, path)?;
+        Some((node(beside, &old), node(beside, &new)))
+    }
+    if first == 0 || first > size {
+        return None;
+    }
+    let (old, new) = both(first, size, Some(known), path)?;
+    (old == known).then_some(new)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -136,6 +183,35 @@ mod tests {
         for size in 0..70 {
             assert_eq!(root(&leaves(size)), tree_hash(&leaves(size)), "{size} leaves");
         }
+    }
+
+    #[test]
+    fn every_size_extends_every_smaller_one_and_nothing_else_is_extended_by_its_path() {
+        for size in 1..40_usize {
+            let all = leaves(size);
+            for first in 1..=size {
+                let (old, path) = (root(&all[..first]), growth_path(&all, first));
+                let grown = |first: usize, size: usize, old, path: &[Digest]| {
+                    root_of_growth(first as u64, size as u64, old, path)
+                };
+                let new = Some(root(&all));
+                assert_eq!(grown(first, size, old, &path), new, "{first} to {size}");
+                assert_ne!(grown(first, size, Digest([7; 32]), &path), new, "another old root");
+                assert_eq!(grown(0, size, old, &path), None);
+                assert_eq!(grown(size + 1, size, old, &path), None);
+                let longer: Vec<Digest> = path.iter().copied().chain([old]).collect();
+                assert_ne!(grown(first, size, old, &longer), new);
+                for at in 0..path.len() {
+                    let mut altered = path.clone();
+                    altered[at].0[0] ^= 1;
+                    assert_ne!(grown(first, size, old, &altered), new, "{first} to {size}, node {at}");
+                }
+                if let Some((_, shorter)) = path.split_last() {
+                    assert_ne!(grown(first, size, old, shorter), new);
+                }
+            }
+        }
+        assert_eq!(root_of_growth(1, u64::MAX, Digest::ZERO, &[Digest::ZERO; 80]), None);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use engine::event::id::Digest;
-use journal::{Error, Journal, Keys, MemoryStore, OpenOptions, ReceiptWriter, proof, receipt};
+use journal::{Error, Journal, Keys, MemoryStore, OpenOptions, ReceiptWriter, extension, proof, receipt};
 use support::{SMALL, contents, event, events, reader};
 
 fn journal(count: u64) -> MemoryStore {
@@ -265,6 +265,51 @@ fn a_verifier_that_shares_no_code_accepts_the_proof_and_refuses_an_altered_one()
             fs::write(&path, altered).unwrap();
             assert!(!python.accepts(&[&path]), "event {seq} of {count}, {to}");
         }
+    }
+}
+
+#[test]
+fn a_newer_checkpoint_is_shown_to_extend_an_older_root_and_no_other() {
+    let python = Python::find();
+    let scratch = tempfile::tempdir().unwrap();
+    let path = scratch.path().join("extension.json");
+    let signer = Keys::from_seed(&[1; 32]);
+    let store = journal(20);
+    let (mut writer, _) = Journal::open_write_in(Arc::new(store.clone()), &OpenOptions::default()).unwrap();
+    writer.append(&event(20)).unwrap();
+    writer.seal(Digest([5; 32]), Some(&signer)).unwrap();
+    drop(writer);
+    let key = signer.public();
+    for (from, older) in [(1, journal(1)), (7, journal(7)), (16, journal(16)), (20, journal(20))] {
+        let text = extension::prove(&reader(&store).unwrap(), from)
+            .unwrap()
+            .text()
+            .unwrap();
+        let seen = extension::check(&text, Some(&key)).unwrap();
+        assert_eq!((seen.from, seen.size), (from, 21));
+        // What somebody wrote down when the journal was that short.
+        let known = extension::prove(&reader(&older).unwrap(), from).unwrap();
+        let known = extension::check(&known.text().unwrap(), None).unwrap();
+        assert_eq!(seen.from_root, known.root, "{from}");
+        let longer = format!(r#""from":{{"size":{}"#, from + 1);
+        let altered = text.replacen(&format!(r#""from":{{"size":{from}"#), &longer, 1);
+        assert_ne!(altered, text);
+        assert!(extension::check(&altered, None).is_err(), "{from}");
+        assert!(extension::check(&text, Some(&Keys::from_seed(&[2; 32]).public())).is_err());
+        for (told, holds) in [(text, true), (altered, false)] {
+            fs::write(&path, told).unwrap();
+            assert!(
+                python.as_ref().is_none_or(|python| python.accepts(&[&path]) == holds),
+                "{from}"
+            );
+        }
+    }
+    let reader = reader(&store).unwrap();
+    for from in [0, 22] {
+        assert!(matches!(
+            extension::prove(&reader, from),
+            Err(Error::NoSuchEvent { .. })
+        ));
     }
 }
 

@@ -158,6 +158,8 @@ struct Reader {
     disagreed: bool,
     /// So did one that was made before the run.
     probe_disagreed: bool,
+    /// The check names the workdir: it would look at no copy.
+    names_workdir: bool,
     /// Zones are asked for and one of them was not seen to start.
     zones_missing: bool,
     /// The zone of the last command did not start.
@@ -168,6 +170,8 @@ struct Reader {
 /// How the accepted tree was judged, and in which life last.
 #[derive(Default)]
 struct Line {
+    /// The tree that its check read.
+    read: String,
     /// The tree behind its check: what the check wrote is in it.
     left: String,
     exit: Value,
@@ -179,6 +183,8 @@ struct Line {
 #[derive(Default)]
 struct Turn {
     tree: String,
+    /// What its check read: the newest walk before it.
+    read: String,
     asked: bool,
     /// Somebody else wrote to the record of the run.
     forged: bool,
@@ -218,6 +224,11 @@ impl Reader {
             self.max_iterations = number(&self.policy["bounds"], "max_iterations");
             let probe = &event["probe"];
             self.probe_disagreed = number(probe, "agreeing") < number(probe, "runs");
+            let workdir = text(event, "workdir");
+            let mut words = list(&self.policy["oracle"]["check"], "words")
+                .iter()
+                .filter_map(Value::as_str);
+            self.names_workdir = workdir.len() > 1 && words.any(|word| word.contains(workdir));
             let zones = list(event, "zones");
             let starts = |name: &str| {
                 zones

@@ -145,7 +145,10 @@ fn word(event: &Event) -> String {
         Event::ExecuteEnded(ended) => ran(&ended.run),
         Event::RetryScheduled(retry) => format!("retry:{}ms", retry.delay_ms),
         Event::RetryWaited(_) => "waited".into(),
-        Event::CheckBegan(began) => format!("{}#{}", began.purpose, began.attempt),
+        Event::CheckBegan(began) => {
+            let place = if began.copy_of.is_some() { ":copy" } else { "" };
+            format!("{}#{}{place}", began.purpose, began.attempt)
+        }
         Event::CheckEnded(ended) => ran(&ended.run),
         Event::GuardsJudged(judged) => {
             let report = &judged.report;

@@ -142,9 +142,13 @@ impl World {
             Effect::Wait { delay_ms, .. } => Observation::Waited {
                 at: self.pass(*delay_ms),
             },
-            Effect::Check { purpose, .. } => {
+            Effect::Check { purpose, copy_of, .. } => {
                 let look = if let Act::Look(look) = act { look } else { Look::Honest };
-                self.check(look, *purpose == CheckPurpose::Baseline)
+                let baseline = *purpose == CheckPurpose::Baseline;
+                match copy_of.and_then(Tree::of) {
+                    Some(tree) => self.check_copy(tree, look),
+                    None => self.check(look, baseline),
+                }
             }
             Effect::Restore { to, .. } => {
                 let repair = if let Act::Repair(repair) = act {

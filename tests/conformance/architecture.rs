@@ -111,6 +111,7 @@ const BANS: &[Ban] = &[
             "cli/shell/src/world/surface.rs",
             "cli/shell/src/world/toolchain.rs",
             "cli/shell/src/world/vet/review.rs",
+            "journal/src/extension.rs",
             "journal/src/proof.rs",
             "journal/src/receipt.rs",
         ],

@@ -2,6 +2,8 @@
 //!
 //! The driver and the world are the product's own; only what tells the time is the test's.
 
+mod asleep;
+
 use std::ffi::OsString;
 use std::ops::RangeInclusive;
 use std::path::Path;

@@ -4,6 +4,7 @@
 //! name stands in `src/done`, so an agent is one line of shell.
 
 mod everyday;
+mod rechecks;
 
 use crate::support::story::Project;
 

@@ -44,6 +44,11 @@ fn a_pytest_project_goes_from_red_to_green_in_zones_as_without_them() {
     let report = project.json(&["report"]);
     let isolation = &report.json["report"]["isolation"];
     assert_eq!(isolation["zones"], true, "{isolation}");
+    let row = &report.json["report"]["timeline"][1]["isolation"];
+    assert_eq!(
+        (&row["work"]["zone"], &row["check"]["zone"]),
+        (&"agent".into(), &"exec".into())
+    );
     for zone in ["agent_zone_facts", "exec_zone_facts"] {
         let facts = isolation[zone].as_str().unwrap_or_default();
         for fact in ["capabilities 0000000000000000", "network lo", "seccomp"] {

@@ -1,10 +1,10 @@
-//! `check`: hygiene of the state directory; never the application's own check.
+//! `check`: hygiene of the state directory and of the workspace around it; never the application's own check.
 
 use engine::event::halt::HaltReason;
 use engine::words::counted;
 use serde::Serialize;
 use shell::paths::{self, StateDir};
-use shell::record::{self, Grade};
+use shell::record::{self, Grade, Hygiene};
 
 use crate::app::Scene;
 use crate::failure::Failure;
@@ -14,7 +14,8 @@ use crate::which::Workdir;
 
 /// Check the state directory: permissions, lock, every journal, projections, leftovers of crashes
 ///
-/// Never runs the application's check. Exit 20 when an invariant does not hold; what can be rebuilt or removed is a
+/// Beside it the workspace: loopexec.toml, whether git tracks the record or is in the middle of something. Never runs the
+/// application's check. Exit 20 when an invariant does not hold; what can be rebuilt or removed is a
 /// warning.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct Args {
@@ -41,16 +42,13 @@ struct Shown {
 
 pub(crate) fn run(args: Args, scene: &Scene) -> Result<Outcome, Failure> {
     let workdir = paths::workdir(&args.at.workdir)?;
-    let Some(state) = StateDir::open(&workdir)? else {
-        let answer = Answer::new("check", "ok").with(&Objects {
-            findings: Vec::new(),
-            runs: 0,
-            events: 0,
-        });
-        let text = format!("nothing to check: {} has no state directory\n", workdir.display());
-        return Ok(Outcome::new(answer, text));
+    let state = StateDir::open(&workdir)?;
+    let mut seen = match &state {
+        Some(state) => record::inspect(state)?,
+        None => Hygiene::default(),
     };
-    let seen = record::inspect(&state)?;
+    seen.findings
+        .extend(record::inspect_workspace(&workdir, state.as_ref()).findings);
     let broken = seen.grade() == Grade::Broken;
     let mut text = String::new();
     for finding in &seen.findings {
@@ -70,11 +68,14 @@ pub(crate) fn run(args: Args, scene: &Scene) -> Result<Outcome, Failure> {
         Grade::Warning => "sound; something can be rebuilt or removed",
         Grade::Note => "sound",
     };
-    text.push_str(&format!(
-        "{verdict}: {}, {} verified\n",
-        counted(seen.runs, "run"),
-        counted(seen.events, "event")
-    ));
+    text.push_str(&match &state {
+        Some(_) => format!(
+            "{verdict}: {}, {} verified\n",
+            counted(seen.runs, "run"),
+            counted(seen.events, "event")
+        ),
+        None => format!("{verdict}: {} has no state directory yet\n", workdir.display()),
+    });
     let mut answer = Answer::new("check", if broken { "error" } else { "ok" });
     if broken {
         answer.halt_reason = Some(HaltReason::InvariantFailed);

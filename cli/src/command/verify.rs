@@ -34,8 +34,11 @@ pub(crate) struct Args {
     /// Write a proof of one event that can be checked with nothing else
     #[arg(long, value_name = "SEQ", requires = "out")]
     prove: Option<u64>,
+    /// Write a proof that the latest checkpoint extends the first N events and changed none of them
+    #[arg(long, value_name = "N", requires = "out", conflicts_with = "prove")]
+    prove_extends: Option<u64>,
     /// Where the proof goes
-    #[arg(long, value_name = "FILE", requires = "prove")]
+    #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
 
@@ -100,8 +103,13 @@ pub(crate) fn run(args: Args, scene: &Scene) -> Result<Outcome, Failure> {
     let place = args.which.find()?;
     let live = record::governor(&place.state, &place.run)?.is_some();
     let audit = examine(&place, &options, live, scene)?;
-    let proof = match (args.prove, &args.out, audit.is_sound()) {
-        (Some(seq), Some(out), true) => Some(prove(&place, seq, out)?),
+    let wanted = match (args.prove, args.prove_extends) {
+        (Some(seq), _) => Some(Wanted::Event(seq)),
+        (None, from) => from.map(Wanted::Extension),
+    };
+    let proof = match (wanted, &args.out) {
+        (None, Some(_)) => return Err(Failure::usage("--out needs --prove or --prove-extends")),
+        (Some(wanted), Some(out)) if audit.is_sound() => Some(prove(&place, &wanted, out)?),
         _ => None,
     };
     let sound = audit.is_sound();
@@ -156,9 +164,18 @@ fn public_key(path: &Path) -> Result<[u8; 32], Failure> {
     })
 }
 
-fn prove(place: &Place, seq: u64, out: &Path) -> Result<String, Failure> {
+/// What is to be proven.
+enum Wanted {
+    Event(u64),
+    Extension(u64),
+}
+
+fn prove(place: &Place, wanted: &Wanted, out: &Path) -> Result<String, Failure> {
     let reader = Journal::open_read(&place.run.journal())?;
-    let text = journal::proof::prove(&reader, seq)?.text()?;
+    let text = match wanted {
+        Wanted::Event(seq) => journal::proof::prove(&reader, *seq)?.text()?,
+        Wanted::Extension(from) => journal::extension::prove(&reader, *from)?.text()?,
+    };
     fs::write(out, text).map_err(|error| Failure::io("write the proof", out, &error))?;
     Ok(out.to_string_lossy().into_owned())
 }

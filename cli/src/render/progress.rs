@@ -42,8 +42,8 @@ pub(crate) fn iteration_line(report: &Report, iteration: u32, success_exit: i32)
     if row.no_op {
         words.push("(the tree did not change)".to_owned());
     }
-    if row.microusd > 0 {
-        words.push(money(row.microusd));
+    if row.spent.microusd > 0 {
+        words.push(money(row.spent.microusd));
     }
     let spent = row.commands.iter().map(|command| command.duration_ms).sum();
     words.push(milliseconds(spent));
@@ -257,7 +257,8 @@ mod tests {
             findings: Vec::new(),
             fate,
             verdict: None,
-            microusd: 0,
+            spent: engine::report::Spent::default(),
+            grounds: engine::report::Grounds::default(),
             checkpointed: true,
         }
     }

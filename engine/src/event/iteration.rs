@@ -99,6 +99,8 @@ wire! {
         pub iteration: u32,
         pub attempt: u32,
         pub purpose: CheckPurpose,
+        /// It reads this tree in a fresh copy; none where it reads what is in the workdir.
+        pub copy_of: Option<Digest>,
     }
 }
 wire! {

@@ -96,6 +96,7 @@ pub(crate) fn failure(run: &CommandRun, facts: &Facts) -> Option<Failure> {
             "check_not_executable",
             format!("the check cannot be executed{}", excerpt(run)),
         ),
+        (RunOutcome::StartFailed, 0) => oracle("check_start_failed", "the check could not be started".into()),
         (RunOutcome::StartFailed, errno) => oracle(
             "check_start_failed",
             format!("the check could not be started (errno {errno})"),
@@ -192,6 +193,7 @@ impl Room for Check {
                 iteration,
                 attempt: self.attempt,
                 purpose: self.purpose,
+                copy_of: None,
                 time_left_ms: facts.time_left_ms(),
             }),
             Stage::Running => Next::Await,
@@ -217,6 +219,7 @@ impl Room for Check {
         let key = (self.turn.iteration, self.attempt, self.purpose);
         match (&self.stage, event) {
             (Stage::Ask, Event::CheckBegan(began)) if (began.iteration, began.attempt, began.purpose) == key => {
+                self.turn.read = facts.tree;
                 self.stage = Stage::Running;
                 Ok(Phase::Check(self))
             }
@@ -233,7 +236,7 @@ impl Room for Check {
                     None => {
                         facts.last_check = Some(Arc::clone(&ended));
                         facts.revisit.measured();
-                        facts.determinism.judged(self.turn.tree, CheckVerdict::of(&ended));
+                        facts.determinism.judged(self.turn.read, CheckVerdict::of(&ended));
                         self.stage = Stage::Walk(ended);
                     }
                 }

@@ -159,6 +159,7 @@ impl Execute {
         let turn = Turn {
             iteration: self.iteration,
             tree: tree.tree,
+            read: tree.tree,
             no_op: tree.changes_total == 0,
             exec_survivors: self.exec_survivors,
             interference: self.interference,

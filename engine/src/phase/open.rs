@@ -60,6 +60,7 @@ impl Room for Open {
             let turn = Turn {
                 iteration: 0,
                 tree: observed.seen.tree,
+                read: observed.seen.tree,
                 no_op: false,
                 exec_survivors: [].into(),
                 interference: [].into(),
@@ -71,6 +72,7 @@ impl Room for Open {
         facts.accepted = Some(alloc::rc::Rc::new(Accepted {
             iteration: 0,
             tree: observed.seen.tree,
+            read: observed.seen.tree,
             left: observed.seen.tree,
             verdict: None,
             passing: IdSet::default(),

@@ -197,7 +197,7 @@ impl Room for Progress {
 
     fn next(&self, facts: &Facts) -> Next {
         let iteration = self.judged.turn.iteration;
-        if let Some(next) = self.sample.as_ref().and_then(|sample| sample.next(facts, iteration)) {
+        if let Some(next) = self.sample.as_ref().and_then(|sample| sample.next(facts)) {
             return next;
         }
         match &self.confirmation {
@@ -223,12 +223,7 @@ impl Room for Progress {
         }
         let (history, alarm) = self.judge(facts);
         match self.due(facts, alarm.as_ref()) {
-            Some(purpose) => Next::Perform(Effect::Check {
-                iteration,
-                attempt: 1,
-                purpose,
-                time_left_ms: facts.time_left_ms(),
-            }),
+            Some(purpose) => Resample::new(purpose, self.judged.turn.read).ask(facts),
             None => self.verdict(facts, &history, alarm),
         }
     }
@@ -310,7 +305,7 @@ impl Progress {
             Event::CheckBegan(began)
                 if matches!(began.purpose, CheckPurpose::Recheck | CheckPurpose::Confirmation) && !self.restored =>
             {
-                let mut sample = Resample::new(began.purpose);
+                let mut sample = Resample::new(began.purpose, self.judged.turn.read);
                 sample.apply(facts, CheckVerdict::of(&self.judged.check), event)?;
                 self.sample = Some(sample);
                 Ok(Phase::Progress(self))

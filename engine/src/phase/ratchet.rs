@@ -136,12 +136,7 @@ impl Ratchet {
             if self.rechecked {
                 return self.reject(facts, RejectCause::Regressed, judged.broke.clone());
             }
-            return Next::Perform(Effect::Check {
-                iteration: judged.turn.iteration,
-                attempt: 1,
-                purpose: CheckPurpose::Recheck,
-                time_left_ms: facts.time_left_ms(),
-            });
+            return Resample::new(CheckPurpose::Recheck, judged.turn.read).ask(facts);
         }
         // What a check wrote beside the sources makes another tree and no change that a person must read.
         let read = facts.accepted.as_ref().is_none_or(|accepted| {
@@ -202,6 +197,7 @@ impl Ratchet {
         facts.accepted = Some(Rc::new(Accepted {
             iteration: accepted.iteration,
             tree: accepted.tree,
+            read: self.judged.turn.read,
             left: facts.tree,
             verdict: Some(CheckVerdict::of(&self.judged.check)),
             passing: self.judged.passing.clone(),
@@ -254,7 +250,7 @@ impl Room for Ratchet {
         let iteration = self.judged.turn.iteration;
         match &self.stage {
             Stage::Decide => self.decide(facts),
-            Stage::Recheck(sample) => sample.next(facts, iteration).unwrap_or_else(|| self.decide(facts)),
+            Stage::Recheck(sample) => sample.next(facts).unwrap_or_else(|| self.decide(facts)),
             Stage::Restore { attempt, to } => Next::Perform(Effect::Restore {
                 iteration,
                 attempt: *attempt,
@@ -281,7 +277,7 @@ impl Room for Ratchet {
             }
             // The disagreement of a flaky check must not cost the agent its work.
             (Stage::Decide, Event::CheckBegan(_)) if !self.rechecked => {
-                let mut sample = Resample::new(CheckPurpose::Recheck);
+                let mut sample = Resample::new(CheckPurpose::Recheck, self.judged.turn.read);
                 sample.apply(facts, CheckVerdict::of(&self.judged.check), event)?;
                 self.stage = Stage::Recheck(sample);
             }

@@ -1,5 +1,10 @@
 //! One more run of the check at the same tree, inside another room.
 //!
+//! ```text
+//!   the workdir is what the first run read -------> the check, in the workdir
+//!   the first run wrote beside what it read ------> the check, in a fresh copy of what it read (SPEC 4.4.2)
+//! ```
+//!
 //! Used before a rejection or a halt that a flaky check could have caused, before green, and before a later
 //! life works. The first run is the reference; a later run at the same tree is a sample of its determinism (SPEC 4.4).
 
@@ -46,6 +51,11 @@ impl CheckVerdict {
         Self::of_run(&check.run, check.measurement.members_digest)
     }
 
+    fn exit_words(self) -> String {
+        self.exit
+            .map_or_else(|| "no status".into(), |code| format!("status {code}"))
+    }
+
     /// The same of a run that is not recorded as one of the workdir.
     pub(crate) fn of_run(run: &CommandRun, members: Digest) -> Self {
         Self {
@@ -59,19 +69,22 @@ impl CheckVerdict {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Resample {
     purpose: CheckPurpose,
+    /// The tree that the first run read.
+    read: Digest,
     attempt: u32,
     stage: Stage,
 }
 
 impl Resample {
-    pub(crate) fn new(purpose: CheckPurpose) -> Self {
-        Self::numbered(purpose, 1)
+    pub(crate) fn new(purpose: CheckPurpose, read: Digest) -> Self {
+        Self::numbered(purpose, read, 1)
     }
 
     /// A sample of which this iteration has seen attempts before.
-    pub(crate) fn numbered(purpose: CheckPurpose, attempt: u32) -> Self {
+    pub(crate) fn numbered(purpose: CheckPurpose, read: Digest, attempt: u32) -> Self {
         Self {
             purpose,
+            read,
             attempt,
             stage: Stage::Ask,
         }
@@ -115,15 +128,33 @@ impl Resample {
         (self.stage == Stage::Running).then_some(self.attempt)
     }
 
+    /// The run itself.
+    pub(crate) fn ask(&self, facts: &Facts) -> Next {
+        Next::Perform(Effect::Check {
+            iteration: facts.iteration,
+            attempt: self.attempt,
+            purpose: self.purpose,
+            copy_of: self.copy_of(facts),
+            time_left_ms: facts.time_left_ms(),
+        })
+    }
+
+    /// The workdir is no place for it where something lies in there that the first run did not read; but a check that
+    /// names the workdir looks at no copy, unless a zone puts one there.
+    fn copy_of(&self, facts: &Facts) -> Option<Digest> {
+        let looks_at_a_copy = facts.policy().isolation.zones || !facts.check_names_workdir();
+        (facts.tree != self.read && looks_at_a_copy).then_some(self.read)
+    }
+
+    /// It reads what the first run read.
+    fn repeats(&self, facts: &Facts) -> bool {
+        facts.tree == self.read || self.copy_of(facts).is_some()
+    }
+
     /// What is left to do for this sample; `None` once it is settled.
-    pub(crate) fn next(&self, facts: &Facts, iteration: u32) -> Option<Next> {
+    pub(crate) fn next(&self, facts: &Facts) -> Option<Next> {
         match &self.stage {
-            Stage::Ask => Some(Next::Perform(Effect::Check {
-                iteration,
-                attempt: self.attempt,
-                purpose: self.purpose,
-                time_left_ms: facts.time_left_ms(),
-            })),
+            Stage::Ask => Some(self.ask(facts)),
             Stage::Running => Some(Next::Await),
             Stage::Agreed(_) | Stage::Tolerated(_) => None,
             Stage::Disagreed(detail) => Some(halt(facts, HaltReason::CheckFlaky, self.purpose.label(), detail)),
@@ -131,7 +162,7 @@ impl Resample {
                 let Objection { reason, cause, detail } = finding.into();
                 Some(halt(facts, reason, &cause, &detail))
             }
-            Stage::Failed(check) => failure(&check.run, facts).and_then(|f| halt_for(&f, facts)),
+            Stage::Failed(check) => failure(&check.run, facts).and_then(|f| halt_for(&noted(f, check), facts)),
         }
     }
 
@@ -141,6 +172,10 @@ impl Resample {
             (Stage::Ask, Event::CheckBegan(began))
                 if (began.attempt, began.purpose) == self.key() && began.iteration == facts.iteration =>
             {
+                // Elsewhere than called for it would be no run of the same thing.
+                if began.copy_of != self.copy_of(facts) {
+                    return Err(Self::illegal(event, "a sample reads the tree that the first run read"));
+                }
                 self.stage = Stage::Running;
             }
             (Stage::Running, Event::CheckEnded(ended))
@@ -159,7 +194,7 @@ impl Resample {
                         self.attempt += 1;
                         Stage::Ask
                     }
-                    (None, None) => compare(facts, reference, ended),
+                    (None, None) => self.compare(facts, reference, ended),
                 };
                 // Nothing judges a confirmation that does not hold, so what it did beside ends the run at once.
                 let beside = self.tolerated().and_then(|check| guard::beside(facts.policy(), check));
@@ -171,14 +206,7 @@ impl Resample {
                 self.attempt += 1;
                 self.stage = Stage::Ask;
             }
-            _ => {
-                let why = "not the next step of this sample";
-                return Err(Illegal {
-                    phase: PhaseName::Check,
-                    event: event.name(),
-                    why,
-                });
-            }
+            _ => return Err(Self::illegal(event, "not the next step of this sample")),
         }
         Ok(())
     }
@@ -186,43 +214,62 @@ impl Resample {
     fn key(&self) -> (u32, CheckPurpose) {
         (self.attempt, self.purpose)
     }
+
+    /// Agreement is an equal verdict.
+    fn compare(&self, facts: &mut Facts, reference: CheckVerdict, sample: &Arc<CheckEnded>) -> Stage {
+        let seen = CheckVerdict::of(sample);
+        // A run of something else, and one whose reference is forgotten, are no samples.
+        if self.repeats(facts) && facts.determinism.reference(self.read) == Some(reference) {
+            facts.determinism.sample(seen == reference);
+        }
+        if seen == reference {
+            return Stage::Agreed(Arc::clone(sample));
+        }
+        if tolerant(facts.policy().oracle.max_flake_ppm) {
+            return Stage::Tolerated(Arc::clone(sample));
+        }
+        let differs = if seen.members == reference.members {
+            Vec::new()
+        } else {
+            changed(facts, sample)
+        };
+        let member = differs.first().map(|c| format!("; {} became {}", c.id, c.status));
+        let again = if sample.purpose == CheckPurpose::Resume {
+            " in this life"
+        } else {
+            ""
+        };
+        let tree = match self.copy_of(facts) {
+            Some(_) => "in a fresh copy of the same tree",
+            None if self.repeats(facts) => "on the same tree",
+            None => "on the tree that the first run left",
+        };
+        Stage::Disagreed(format!(
+            "{} first and {}{again} {tree}{}",
+            reference.exit_words(),
+            seen.exit_words(),
+            member.unwrap_or_default()
+        ))
+    }
+
+    fn illegal(event: &Event, why: &'static str) -> Illegal {
+        Illegal {
+            phase: PhaseName::Check,
+            event: event.name(),
+            why,
+        }
+    }
 }
 
-/// Agreement is an equal verdict.
-fn compare(facts: &mut Facts, reference: CheckVerdict, sample: &Arc<CheckEnded>) -> Stage {
-    let seen = CheckVerdict::of(sample);
-    // Where the check changed its own tree this was no run of the same thing (SPEC 4.4.2).
-    if facts.determinism.reference(facts.tree) == Some(reference) {
-        facts.determinism.sample(seen == reference);
+/// A run that was never started has nothing but its note to say why.
+fn noted(failure: Failure, check: &CheckEnded) -> Failure {
+    match failure {
+        Failure::Oracle { cause, ref detail } if !check.measurement.note.is_empty() => Failure::Oracle {
+            cause,
+            detail: format!("{detail}: {}", check.measurement.note),
+        },
+        Failure::Oracle { .. } | Failure::RunDeadline | Failure::ZoneRefused(_) | Failure::Again => failure,
     }
-    if seen == reference {
-        return Stage::Agreed(Arc::clone(sample));
-    }
-    if tolerant(facts.policy().oracle.max_flake_ppm) {
-        return Stage::Tolerated(Arc::clone(sample));
-    }
-    let exit = |verdict: CheckVerdict| {
-        verdict
-            .exit
-            .map_or_else(|| "no status".into(), |code| format!("status {code}"))
-    };
-    let differs = if seen.members == reference.members {
-        Vec::new()
-    } else {
-        changed(facts, sample)
-    };
-    let member = differs.first().map(|c| format!("; {} became {}", c.id, c.status));
-    let again = if sample.purpose == CheckPurpose::Resume {
-        " in this life"
-    } else {
-        ""
-    };
-    Stage::Disagreed(format!(
-        "{} first and {}{again} on the same tree{}",
-        exit(reference),
-        exit(seen),
-        member.unwrap_or_default()
-    ))
 }
 
 /// What differs from the run that was repeated. Between two lives that is not the run before it.

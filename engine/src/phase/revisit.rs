@@ -11,6 +11,7 @@
 use super::{Illegal, Phase, Resample};
 use crate::effect::{Effect, Next};
 use crate::event::Event;
+use crate::event::id::Digest;
 use crate::event::iteration::{CheckPurpose, TreePurpose};
 use crate::facts::Facts;
 
@@ -60,13 +61,13 @@ impl Revisit {
         self.sample.as_ref().and_then(Resample::awaiting)
     }
 
-    fn sample(&self, iteration: u32) -> Resample {
+    fn sample(&self, read: Digest, iteration: u32) -> Resample {
         let before = if self.numbered.0 == iteration {
             self.numbered.1
         } else {
             0
         };
-        Resample::numbered(CheckPurpose::Resume, before + 1)
+        Resample::numbered(CheckPurpose::Resume, read, before + 1)
     }
 }
 
@@ -76,9 +77,10 @@ pub(crate) fn next(facts: &Facts, phase: &Phase) -> Option<Next> {
     let Some(sample) = &facts.revisit.sample else {
         // A cap that is reached ends the run before anything is spent.
         let works = owed(facts, phase) && matches!(phase.next(facts), Next::Perform(_));
-        return works.then(|| facts.revisit.sample(iteration).next(facts, iteration))?;
+        let read = facts.accepted.as_ref().filter(|_| works)?.read;
+        return Some(facts.revisit.sample(read, iteration).ask(facts));
     };
-    Some(sample.next(facts, iteration).unwrap_or({
+    Some(sample.next(facts).unwrap_or({
         Next::Perform(Effect::ObserveTree {
             iteration,
             purpose: TreePurpose::AfterCheck,
@@ -119,7 +121,8 @@ pub(crate) fn apply(facts: &mut Facts, phase: &Phase, event: &Event) -> Result<b
                 "only a resumed run checks the accepted tree once more",
             ));
         }
-        facts.revisit.sample = Some(facts.revisit.sample(facts.iteration));
+        let read = facts.accepted.as_ref().map_or(facts.tree, |accepted| accepted.read);
+        facts.revisit.sample = Some(facts.revisit.sample(read, facts.iteration));
     }
     match event {
         Event::CheckBegan(_) | Event::CheckEnded(_) | Event::Interrupted(_) => sampled(facts, event)?,

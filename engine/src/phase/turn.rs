@@ -62,6 +62,8 @@ pub struct Turn {
     pub iteration: u32,
     /// The tree that the check judged.
     pub tree: Digest,
+    /// The tree that it read: another one only where its own writing made t0.
+    pub read: Digest,
     pub no_op: bool,
     pub exec_survivors: Vec<Survivor>,
     /// Of the work command, and of a check that was cut short and asked again.

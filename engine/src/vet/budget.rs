@@ -122,6 +122,7 @@ mod tests {
         let turn = Turn {
             iteration: 1,
             tree: Digest::ZERO,
+            read: Digest::ZERO,
             no_op: false,
             exec_survivors: [].into(),
             interference: [].into(),

@@ -10,7 +10,6 @@ use super::{Case, Experiment, Plan, Vet};
 use crate::event::candidate::Trial;
 use crate::event::finding::{Finding, GuardRun, GuardState};
 use crate::event::halt::HaltReason;
-use crate::event::id::Bytes;
 use crate::event::measurement::{MemberChange, MemberStatus, Place};
 use crate::guard::{Outcome, collected_set};
 
@@ -35,12 +34,9 @@ fn plan(case: &Case<'_>) -> Plan {
     Plan::Run(Experiment::T0Surface { moved })
 }
 
-/// A check that names the workdir by its absolute path checks that one, wherever it is started.
+/// Why a copy would show nothing.
 pub(crate) fn bound_to_workdir(case: &Case<'_>) -> Option<String> {
-    let opened = &case.facts.opened;
-    let workdir = opened.workdir.0.as_slice();
-    let names = |word: &Bytes| workdir.len() > 1 && word.0.windows(workdir.len()).any(|part| part == workdir);
-    let bound = opened.policy.oracle.check.words.iter().any(names);
+    let bound = case.facts.check_names_workdir();
     bound.then(|| "the check names the workdir by its absolute path, so it would not look at a copy".into())
 }
 

@@ -204,9 +204,29 @@ impl Reader {
             number(event, "attempt") == self.attempt,
             "attempts are numbered without a hole",
         )?;
+        if name == "check_began" {
+            self.reads(what, event)?;
+        }
         self.running = what.into();
         self.purpose = purpose;
         Ok(())
+    }
+
+    /// The first check reads what is there; what repeats it reads the same, elsewhere when it is not there any more.
+    fn reads(&mut self, what: &str, event: &Value) -> Judgement {
+        if what == "check" {
+            self.turn.read = self.walked.clone();
+        }
+        let read = match what {
+            "revisit" => &self.line.read,
+            _ => &self.turn.read,
+        };
+        let elsewhere = read != &self.walked && (self.is_isolated() || !self.names_workdir);
+        let copied = event["copy_of"].as_str();
+        must(
+            copied == elsewhere.then_some(read.as_str()),
+            "a check is repeated on the tree that it read first",
+        )
     }
 
     pub(super) fn first_sample(&mut self, purpose: &str) -> &'static str {

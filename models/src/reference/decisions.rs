@@ -154,6 +154,7 @@ impl Reader {
         )?;
         self.accepted = Some((self.turn.tree.clone(), passing));
         self.line = super::Line {
+            read: self.turn.read.clone(),
             left: self.walked.clone(),
             exit: self.turn.exit.clone(),
             members_digest: self.turn.members_digest.clone(),

@@ -11,6 +11,15 @@ use crate::act::{Lab, Look};
 use crate::project::{TESTS, Tree, bit};
 
 impl World {
+    /// The check in a fresh copy, which holds no props, and in which whatever it writes stays.
+    pub(super) fn check_copy(&mut self, tree: Tree, look: Look) -> Observation {
+        let (here, props) = (self.tree, self.props);
+        (self.tree, self.props) = (tree, 0);
+        let seen = self.check(look, false);
+        (self.tree, self.props) = (here, props);
+        seen
+    }
+
     /// Nothing of it touches the workdir.
     pub(super) fn vet(&mut self, request: &Request, lab: Lab) -> Observation {
         let mut trials: Vec<Ran> = Vec::new();

@@ -14,6 +14,7 @@ mod money;
 mod people;
 mod precedence;
 mod ratchet;
+mod rechecks;
 mod revisits;
 mod vets;
 

@@ -82,7 +82,7 @@ impl Fold {
                 self.commit.clone_from(&observed.seen.git.head);
             }
             Event::RestoreEnded(ended) if ended.error.is_empty() => self.tree = ended.to,
-            Event::CheckBegan(_) => self.checked = self.tree,
+            Event::CheckBegan(began) => self.checked = began.copy_of.unwrap_or(self.tree),
             Event::CheckEnded(ended) => self.check_ended(seq, ended),
             Event::CandidateAccepted(accepted) => self.accepted.push(AcceptedTree {
                 iteration: accepted.iteration,

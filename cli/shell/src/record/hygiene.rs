@@ -63,7 +63,7 @@ impl Hygiene {
         self.findings.iter().map(|f| f.grade).max().unwrap_or(Grade::Note)
     }
 
-    fn push(&mut self, grade: Grade, subject: impl ToString, detail: impl Into<String>) {
+    pub(super) fn push(&mut self, grade: Grade, subject: impl ToString, detail: impl Into<String>) {
         self.findings.push(Finding {
             grade,
             subject: subject.to_string(),

@@ -13,7 +13,9 @@ mod audit;
 mod find;
 mod fold;
 mod follow;
+mod foreign;
 mod hygiene;
+mod workspace;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -33,7 +35,9 @@ pub(crate) use find::latest;
 pub use find::{Place, find};
 pub use fold::{AcceptedTree, Fold, Judged};
 pub use follow::Follow;
+pub use foreign::{ForeignReceipt, ForeignRow, foreign_receipt};
 pub use hygiene::{Finding, Grade, Hygiene, inspect};
+pub use workspace::inspect_workspace;
 
 /// Why a recorded run cannot be read at all.
 #[derive(Debug)]

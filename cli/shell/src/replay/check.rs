@@ -83,6 +83,7 @@ pub(crate) fn check_until(
         iteration: state.facts.iteration,
         attempt: 1,
         purpose: CheckPurpose::Confirmation,
+        copy_of: None,
         time_left_ms,
     };
     let seen = world.perform(state, &effect);

@@ -14,6 +14,7 @@ use super::command::{Job, Output, argv, limits};
 use super::{ids, output};
 use crate::foreign;
 use crate::process::{Captured, CommandRun, Input};
+use crate::scratch::Scratch;
 
 impl RealWorld {
     /// The operator's own failures command, over the captured artefact.
@@ -101,7 +102,7 @@ impl RealWorld {
         };
         let output = Output::Read(&facts.policy().capture);
         let (run, own) = self.command(Job {
-            place: None,
+            place: self.apart.as_ref().map(Scratch::tree),
             within: None,
             argv: argv(command),
             env,

@@ -13,13 +13,14 @@ use engine::event::policy::Oracle as Contract;
 use engine::{Observation, Reading, State};
 
 use super::RealWorld;
-use super::command::{Job, Output, argv, limits};
+use super::command::{Job, Output, argv, limits, nothing_ran};
 use super::detection::detection;
 use super::{output, secrets, zones};
 use crate::foreign;
 use crate::oracle::collect::{self, CollectError, Collector, Detection, InjectRequest, ReportPlan};
 use crate::oracle::{Artefact, Measured, Status, normalise};
 use crate::process::{CommandRun, Input};
+use crate::scratch::Scratch;
 use crate::zone::{Refusal, Zone};
 
 /// How the check of this run is read.
@@ -83,6 +84,7 @@ impl RealWorld {
         state: &State,
         iteration: u32,
         attempt: u32,
+        copy_of: Option<Digest>,
         time_left_ms: Option<u64>,
     ) -> Observation {
         let facts = &state.facts;
@@ -91,13 +93,17 @@ impl RealWorld {
         let within = match self
             .zones
             .is_some()
-            .then(|| self.enter_exec_zone(facts.tree, &reports, &self.support()))
+            .then(|| self.enter_exec_zone(copy_of.unwrap_or(facts.tree), &reports, &self.support()))
         {
             Some(Err(refusal)) => return self.not_entered(refusal),
             Some(Ok(within)) => Some(within),
             None => None,
         };
-        let mut env = self.check_env.clone();
+        let parted = copy_of.filter(|_| within.is_none()).map(|tree| self.part(state, tree));
+        if let Some(Err(why)) = parted {
+            return self.not_parted(why);
+        }
+        let mut env = self.meant_for_the_check();
         env.extend(self.fresh_tmp());
         env.extend([
             ("LOOPEXEC_RUN_ID".into(), OsString::from(self.run.id().as_str())),
@@ -113,7 +119,7 @@ impl RealWorld {
             .map(|path| ReportFile::new(self.check_root().join(std::ffi::OsStr::from_bytes(&path.0))));
         let zoned = within.is_some();
         let job = Job {
-            place: None,
+            place: self.apart.as_ref().map(Scratch::tree),
             within,
             argv: [self.around.clone(), argv(&policy.oracle.check)].concat(),
             env,
@@ -136,6 +142,7 @@ impl RealWorld {
             reading.integrity = Some(self.integrity(state, command, &run, &mut fact));
         }
         output::forget(&mut run);
+        self.rejoin();
         // What a runner reports is as secret as what it prints, and from here on all of it is kept.
         if self.oracle.collector.is_some() {
             let _ = fs::remove_dir_all(&reports);
@@ -160,6 +167,19 @@ impl RealWorld {
             at: self.clock.stamp(),
             run: zones::not_entered(Zone::Exec, refusal),
             reading: Reading::nothing(),
+            interference: self.interference(),
+        }
+    }
+
+    /// A check whose tree could not be laid out.
+    fn not_parted(&mut self, why: String) -> Observation {
+        Observation::Checked {
+            at: self.clock.stamp(),
+            run: nothing_ran(),
+            reading: Reading {
+                note: why,
+                ..Reading::nothing()
+            },
             interference: self.interference(),
         }
     }

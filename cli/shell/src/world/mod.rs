@@ -1,6 +1,7 @@
 //! The real world behind the effects: it routes each to the room that can carry it out, and turns what the
 //! rooms saw into observations. It judges nothing.
 
+mod apart;
 mod artefact;
 mod assertions;
 mod check;
@@ -75,6 +76,8 @@ pub struct RealWorld {
     pub(crate) check_env: Vec<(OsString, OsString)>,
     /// Where checks find a temporary directory of their own.
     pub(crate) check_place: Option<Scratch>,
+    /// Where the check under way reads its tree, when that is not the workdir.
+    pub(crate) apart: Option<Scratch>,
     /// Values to mask in kept output.
     pub(crate) secrets: Vec<Vec<u8>>,
     pub(crate) supervisor: Supervisor,
@@ -125,6 +128,7 @@ impl RealWorld {
             work_env: hermetic::withheld(policy, env),
             check_env: Vec::new(),
             check_place: None,
+            apart: None,
             clock,
             workdir,
             run,
@@ -184,9 +188,10 @@ impl World for RealWorld {
             Effect::Check {
                 iteration,
                 attempt,
+                copy_of,
                 time_left_ms,
                 ..
-            } => self.check(state, *iteration, *attempt, *time_left_ms),
+            } => self.check(state, *iteration, *attempt, *copy_of, *time_left_ms),
             Effect::Restore { to, .. } => self.restore(*to),
             Effect::Vet(request) => self.vet(state, request),
         }

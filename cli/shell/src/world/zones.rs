@@ -268,6 +268,9 @@ impl RealWorld {
 
     /// Where files that the check writes below its tree are found, seen from here.
     pub(super) fn check_root(&self) -> PathBuf {
+        if let Some(copy) = &self.apart {
+            return copy.tree();
+        }
         let exec = self.zones.as_ref().and_then(|zones| zones.exec.as_ref());
         exec.map_or_else(|| self.workdir.clone(), Volume::place)
     }
@@ -276,7 +279,7 @@ impl RealWorld {
     pub(super) fn check_sees(&self) -> PathBuf {
         let zones = self.zones.as_ref();
         let terms = zones.and_then(|zones| zones.terms.as_ref().ok());
-        terms.map_or_else(|| self.workdir.clone(), |terms| terms.at().to_path_buf())
+        terms.map_or_else(|| self.check_root(), |terms| terms.at().to_path_buf())
     }
 }
 

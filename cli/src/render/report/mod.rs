@@ -1,12 +1,13 @@
 //! The report of a run: one fold, three renderings (SPEC 13.6).
 
+mod foreign;
 mod isolation;
 mod pins;
 mod rows;
 mod write;
 
 use engine::State;
-use engine::report::Totals;
+use engine::report::{Report as Fold, Totals, gaps};
 use engine::words::counted;
 use serde::Serialize;
 use shell::clock::Utc;
@@ -17,13 +18,19 @@ use isolation::Isolation;
 use pins::Pins;
 use rows::Row;
 
+pub(crate) use foreign::Foreign;
 pub(crate) use write::{markdown, text};
+
+/// No checkpoint was signed.
+const ABSENT: &str = "absent";
 
 /// Everything that a report says.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Report {
     pub(crate) run_id: String,
+    /// `check_fixpoint` or `task_list`.
+    pub(crate) mode: &'static str,
     pub(crate) phase: &'static str,
     /// The run is at work now.
     pub(crate) alive: bool,
@@ -52,6 +59,10 @@ pub(crate) struct Report {
     pub(crate) trend: Vec<u64>,
     pub(crate) timeline: Vec<Row>,
     pub(crate) accepted_tree: Option<String>,
+    /// The tree of the newest walk.
+    pub(crate) tree: String,
+    /// What the evidence does not cover.
+    pub(crate) not_covered: Vec<Gap>,
     pub(crate) events: u64,
     pub(crate) head: String,
     pub(crate) receipt: String,
@@ -89,6 +100,14 @@ pub(crate) struct Cost {
     /// Some call had no known price.
     pub(crate) unknown: bool,
     pub(crate) declared_microusd: Option<u64>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Gap {
+    /// A guard, or what else is missing.
+    pub(crate) what: String,
+    pub(crate) why: String,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -149,8 +168,13 @@ impl Report {
                 counted(fold.report.totals.clock_jumps.into(), "jump")
             ));
         }
+        let attestation_status = match record.run.journal().join(journal::checkpoint::FILE).exists() {
+            true => "present_unverified",
+            false => ABSENT,
+        };
         Self {
             run_id: opened.run_id.clone(),
+            mode: policy.mode.label(),
             phase: match (&facts.halted, &facts.suspended) {
                 (Some(_), _) => "halted",
                 (None, Some(_)) => "interrupted",
@@ -212,18 +236,30 @@ impl Report {
                 .iter()
                 .map(|row| Row::of(row, policy.oracle.success_exit))
                 .collect(),
+            tree: facts.tree.hex(),
+            not_covered: not_covered(state, &fold.report, attestation_status),
             accepted_tree: facts.accepted.as_ref().map(|accepted| accepted.tree.hex()),
             events: fold.events,
             head: record.head.hex(),
             receipt: record.run.receipt().to_string_lossy().into_owned(),
             receipt_status,
-            attestation_status: match record.run.journal().join(journal::checkpoint::FILE).exists() {
-                true => "present_unverified",
-                false => "absent",
-            },
+            attestation_status,
             warnings,
         }
     }
+}
+
+/// What the fold does not cover, and what lies beside the journal.
+fn not_covered(state: &State, fold: &Fold, attestation_status: &str) -> Vec<Gap> {
+    let gaps = gaps(state, fold).into_iter().map(|gap| Gap {
+        what: gap.what,
+        why: gap.why,
+    });
+    let unsigned = (attestation_status == ABSENT).then(|| Gap {
+        what: "signature".to_owned(),
+        why: "no key signs the journal, so nothing tells whoever wrote it anew, as a whole, from its writer".to_owned(),
+    });
+    gaps.chain(unsigned).collect()
 }
 
 fn cost(state: &State) -> Cost {

@@ -1,7 +1,7 @@
 //! One iteration of a report.
 
 use engine::event::measurement::StopCause;
-use engine::report::{Fate, Row as Folded};
+use engine::report::{Fate, Ground as FoldedGround, Row as Folded};
 use serde::Serialize;
 
 /// One iteration; 0 is the baseline.
@@ -31,6 +31,61 @@ pub(crate) struct Row {
     pub(crate) commit: Option<String>,
     pub(crate) cost_microusd: u64,
     pub(crate) duration_ms: u64,
+    pub(crate) spent: Spent,
+    pub(crate) isolation: RowIsolation,
+}
+
+/// What the iteration took.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Spent {
+    /// Null where no call was booked, or one of them has no known price.
+    pub(crate) microusd: Option<u64>,
+    pub(crate) calls: u64,
+    pub(crate) tokens: u64,
+    pub(crate) work_ms: u64,
+    pub(crate) check_ms: u64,
+    /// Runs of the check in copies, for the guards before green.
+    pub(crate) copies_ms: u64,
+    /// Of work and check.
+    pub(crate) cpu_ms: u64,
+}
+
+/// What work and check ran in, by what was seen of it; null where nothing was started.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct RowIsolation {
+    pub(crate) work: Option<Ground>,
+    pub(crate) check: Option<Ground>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Ground {
+    /// `agent` or `exec`; null for the rights of the user.
+    pub(crate) zone: Option<&'static str>,
+    /// The zone was not to be had, and nothing ran.
+    pub(crate) refused: bool,
+    /// What was in force in the zone.
+    pub(crate) facts: String,
+}
+
+impl Ground {
+    fn of(ground: &FoldedGround) -> Self {
+        Self {
+            zone: ground.zone.map(|zone| zone.label()),
+            refused: ground.refused,
+            facts: ground.facts.clone(),
+        }
+    }
+
+    const fn word(&self) -> &'static str {
+        match (self.zone, self.refused) {
+            (_, true) => "refused",
+            (Some(_), false) => "zone",
+            (None, false) => "user",
+        }
+    }
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -111,9 +166,30 @@ impl Row {
                 .collect(),
             tree: row.tree.hex(),
             commit: row.head.clone(),
-            cost_microusd: row.microusd,
+            cost_microusd: row.spent.microusd,
             duration_ms: row.commands.iter().map(|command| command.duration_ms).sum(),
+            spent: Spent {
+                microusd: (row.spent.calls > 0 && !row.spent.unknown).then_some(row.spent.microusd),
+                calls: row.spent.calls,
+                tokens: row.spent.tokens,
+                work_ms: row.spent.exec_ms,
+                check_ms: row.spent.check_ms,
+                copies_ms: row.spent.vet_ms,
+                cpu_ms: row.spent.cpu_ms,
+            },
+            isolation: RowIsolation {
+                work: row.grounds.work.as_deref().map(Ground::of),
+                check: row.grounds.check.as_deref().map(Ground::of),
+            },
         }
+    }
+
+    /// What it ran in, in a word: the least that held.
+    pub(crate) fn ground_word(&self) -> &'static str {
+        let words = [&self.isolation.work, &self.isolation.check];
+        let words: Vec<_> = words.into_iter().flatten().map(Ground::word).collect();
+        let known = ["user", "refused", "zone"].into_iter();
+        known.into_iter().find(|word| words.contains(word)).unwrap_or("-")
     }
 
     /// What became of it, with the names it was about.

@@ -7,7 +7,9 @@ use crate::render::{Style, milliseconds, money, safe, trend};
 use engine::words::counted;
 use shell::config::fixed;
 
-const HEAD: [&str; 7] = ["iter", "verdict", "failing", "fate", "commit", "time", "cost"];
+const HEAD: [&str; 9] = [
+    "iter", "verdict", "failing", "fate", "commit", "time", "copies", "cost", "ran in",
+];
 
 /// Name and value of each line about the run as a whole.
 fn facts(report: &Report, utf8: bool) -> Vec<(&'static str, String)> {
@@ -123,11 +125,17 @@ fn rows(report: &Report) -> Vec<Vec<String>> {
             row.fate_line(),
             commit.chars().take(12).collect(),
             milliseconds(row.duration_ms),
+            if row.spent.copies_ms > 0 {
+                milliseconds(row.spent.copies_ms)
+            } else {
+                "-".to_owned()
+            },
             if row.cost_microusd > 0 {
                 money(row.cost_microusd)
             } else {
                 "-".to_owned()
             },
+            row.ground_word().to_owned(),
         ]
     });
     rows.collect()
@@ -145,6 +153,21 @@ fn findings(report: &Report) -> Vec<String> {
         })
     })
     .collect()
+}
+
+/// One line for what is not covered, with everything that is so for the same reason.
+fn gaps(report: &Report) -> Vec<String> {
+    let mut lines: Vec<(Vec<&str>, &str)> = Vec::new();
+    for gap in &report.not_covered {
+        match lines.iter_mut().find(|(_, why)| *why == gap.why) {
+            Some((names, _)) => names.push(&gap.what),
+            None => lines.push((vec![&gap.what], &gap.why)),
+        }
+    }
+    let lines = lines.into_iter();
+    lines
+        .map(|(names, why)| format!("{}: {why}", names.join(", ")))
+        .collect()
 }
 
 /// For a terminal.
@@ -171,6 +194,12 @@ pub(crate) fn text(report: &Report, advice: Option<&Advice>, style: Style) -> St
             out.push_str(&format!("  {}\n", safe(&finding).replace('\n', " ")));
         }
     }
+    if !report.not_covered.is_empty() {
+        out.push_str(&format!("\n{}\n", style.bold("not covered:")));
+        for line in gaps(report) {
+            out.push_str(&format!("  {}\n", safe(&line).replace('\n', " ")));
+        }
+    }
     if let Some(advice) = advice {
         out.push_str(&format!(
             "\n{}: {}\nnext: {}\n",
@@ -192,7 +221,12 @@ pub(crate) fn markdown(report: &Report, advice: Option<&Advice>) -> String {
     out.push_str(&markdown_table(&["fact", "value"], &lines));
     out.push_str("\n## Timeline\n\n");
     out.push_str(&markdown_table(&HEAD, &rows(report)));
-    for (title, items) in [("Findings", findings(report)), ("Warnings", report.warnings.clone())] {
+    let lists = [
+        ("Findings", findings(report)),
+        ("Not covered", gaps(report)),
+        ("Warnings", report.warnings.clone()),
+    ];
+    for (title, items) in lists {
         if !items.is_empty() {
             out.push_str(&format!("\n## {title}\n\n"));
             for item in items {

@@ -18,7 +18,12 @@ use crate::tree::Manifest;
 
 /// Copies to `copy`, which holds a tree already, what lies in `workdir` beside `tree` and may come along. A file counts
 /// as made before the run when its inode is older than `opened_ms`.
-pub(super) fn bring_along(workdir: &Path, copy: &Path, tree: &Manifest, opened_ms: u64) -> Result<(), ScratchError> {
+pub(in crate::world) fn bring_along(
+    workdir: &Path,
+    copy: &Path,
+    tree: &Manifest,
+    opened_ms: u64,
+) -> Result<(), ScratchError> {
     let opened = SystemTime::UNIX_EPOCH + Duration::from_millis(opened_ms);
     let mut open = vec![PathBuf::new()];
     while let Some(dir) = open.pop() {

@@ -18,7 +18,9 @@ use engine::{Observation, State};
 use super::RealWorld;
 use super::surface::Suites;
 use crate::clock;
+pub(super) use ignored::bring_along;
 use place::Place;
+pub(super) use place::moved;
 
 impl RealWorld {
     pub(super) fn vet(&mut self, state: &State, request: &Request) -> Observation {

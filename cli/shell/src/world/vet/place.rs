@@ -390,7 +390,11 @@ fn drawn() -> Result<u32, String> {
 }
 
 /// The environment with every path into the workdir leading to the same place in the copy.
-fn moved(env: Vec<(OsString, OsString)>, workdir: &Path, copy: &Path) -> Vec<(OsString, OsString)> {
+pub(in crate::world) fn moved(
+    env: Vec<(OsString, OsString)>,
+    workdir: &Path,
+    copy: &Path,
+) -> Vec<(OsString, OsString)> {
     let value = |value: OsString| {
         let parts = value.as_bytes().split(|byte| *byte == b':');
         let parts: Vec<Vec<u8>> = parts
