@@ -82,6 +82,7 @@ impl World {
             | Plant::Coverage
             | Plant::Review
             | Plant::Traced
+            | Plant::Frozen
             | Plant::Varied(_) => {}
         }
         let mut members = tree.members();

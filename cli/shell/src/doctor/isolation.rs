@@ -2,7 +2,9 @@
 
 use std::fs;
 
-use engine::event::zone::{ZoneRefusal, ZoneSeen};
+use engine::event::zone::{ZoneName, ZoneRefusal, ZoneSeen};
+use engine::hermetic::tiers::{self, Standing};
+use engine::vet::hermeticity;
 
 use crate::process::landlock_abi;
 use crate::zone::preflight;
@@ -95,6 +97,26 @@ fn zones(patient: &Patient, looked: &mut Looked) {
         }
     }
     terms(patient, looked, &seen);
+    tier(patient, looked, &seen);
+}
+
+/// What a check that is declared hermetic would have of its surroundings fixed (SPEC 6.7.2).
+fn tier(patient: &Patient, looked: &mut Looked, seen: &[ZoneSeen]) {
+    if !hermeticity::declared(&patient.policy) {
+        return;
+    }
+    let isolated = patient.policy.isolation.zones;
+    let zone = seen.iter().find(|zone| isolated && zone.zone == ZoneName::Exec);
+    let t0 = tiers::t0(&patient.policy.oracle, zone);
+    match t0.standing {
+        Standing::Held => looked.ok(&CONCERN, "tier T0", t0.to_string()),
+        _ => looked.note(
+            &CONCERN,
+            "tier T0",
+            t0.to_string(),
+            "add --isolate, and pass on fewer variables",
+        ),
+    }
 }
 
 /// What zones that start would mean for this contract.

@@ -114,6 +114,7 @@ impl Pair<'_> {
             },
             env: Vec::new(),
             umask: None,
+            input: None,
             report,
         }
     }

@@ -61,6 +61,7 @@ fn start(terms: &Terms, zone: Zone, env: &Variables, exe: &Path, wishes: &Wishes
         inherited: env.to_vec(),
         env: Vec::new(),
         umask: None,
+        input: None,
         report: report.clone(),
     });
     let spec = CommandSpec {

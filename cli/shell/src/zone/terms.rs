@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use engine::event::policy::{IsolationPolicy, Policy};
 
+use super::limits::available;
 use super::plan::{HOME_AT, TMP_AT};
 use super::toolchain::{self, SYSTEM, Search, Toolchain};
 use super::{Bind, Egress, Limits, Network, Refusal, RefusalCause, Work, Zone, ZonePlan, secret_places};
@@ -56,6 +57,8 @@ pub struct Terms {
     pass_env: Vec<String>,
     umask: u32,
     drop_to: Option<(u32, u32)>,
+    /// Processors of the governor.
+    processors: u32,
 }
 
 /// One command for a zone.
@@ -72,6 +75,8 @@ pub(crate) struct Order {
     /// What this one gets on top.
     pub(crate) env: Variables,
     pub(crate) umask: Option<u32>,
+    /// A file of the zone for its standard input.
+    pub(crate) input: Option<PathBuf>,
     pub(crate) report: PathBuf,
 }
 
@@ -141,6 +146,7 @@ impl Terms {
             pass_env: policy.oracle.pass_env.clone(),
             umask: 0o022,
             drop_to,
+            processors: available(),
         })
     }
 
@@ -192,6 +198,9 @@ impl Terms {
             open_files: OPEN_FILES,
             file_bytes: self.isolation.memory_max_bytes,
             scratch_bytes: self.isolation.scratch_max_bytes,
+            volume_bytes: self.isolation.volume_max_bytes,
+            // What is the same for every check of a run may be another number on another machine.
+            processors: (!is_work).then(|| self.isolation.processors.unwrap_or(self.processors)),
         };
         ZonePlan {
             zone,
@@ -210,6 +219,7 @@ impl Terms {
             umask: order.umask.unwrap_or(self.umask),
             argv: order.argv,
             cwd: self.at.clone(),
+            input: order.input.into_iter().collect(),
             report: order.report,
         }
     }
@@ -285,7 +295,9 @@ fn named(policy: &Policy, at: &Path, env: &[(OsString, OsString)]) -> Vec<PathBu
         .into_iter()
         .map(|program| PathBuf::from(OsStr::from_bytes(&program.path.0)))
         .collect();
-    for command in [&policy.exec, &policy.oracle.check] {
+    let oracle = &policy.oracle;
+    let beside = oracle.failures_cmd.iter().chain(&oracle.integrity_cmd);
+    for command in [&policy.exec, &oracle.check].into_iter().chain(beside) {
         for word in &command.words {
             let parts = word
                 .0
