@@ -67,14 +67,16 @@ fn play_by(
     loop {
         let made: Vec<Vec<Varied>> = steps
             .iter()
-            .map(|step| match step.plant {
-                Plant::Varied(under) => varied(under, missing),
-                Plant::Frozen => vec![Varied {
+            .map(|step| {
+                if let Plant::Varied(under) = step.plant {
+                    return varied(under, missing);
+                }
+                let frozen = Varied {
                     dimension: "frozen".into(),
                     how: "it stands".into(),
                     missing: if missing.contains(&FROZEN) { "no sign" } else { "" }.into(),
-                }],
-                _ => vec![],
+                };
+                (step.plant == Plant::Frozen).then_some(frozen).into_iter().collect()
             })
             .collect();
         let shown: Vec<Shown<'_>> = steps
