@@ -49,6 +49,8 @@ const PROBED: &[&str] = &[
     "isolation.memory_max",
     "isolation.processes_max",
     "isolation.scratch_max",
+    "isolation.volume_max",
+    "isolation.processors",
 ];
 
 /// The flags of the whole contract, as they were written.

@@ -128,7 +128,8 @@ impl Fate {
                 | StopCause::Idle
                 | StopCause::FirstOutput
                 | StopCause::OutputCap
-                | StopCause::MemoryCap,
+                | StopCause::MemoryCap
+                | StopCause::VolumeCap,
                 ..,
             ) => Self::Killed,
             (StopCause::None, RunOutcome::Exited, code) if code == success_exit && !fails => Self::Survived,

@@ -1,10 +1,11 @@
 //! The environment of a check: what is fixed in it, and what is withheld from it (SPEC 6.7.1); and where one that is
-//! declared hermetic may reach (`reach`).
+//! declared hermetic may reach (`reach`), and how far it was shown to be (`tiers`).
 //!
 //! A check that reads the time zone, the language, a hash seed or somebody's token gives another verdict on another
 //! machine, or at another hour. What the contract names in `pass_env` is left as the user has it.
 
 pub mod reach;
+pub mod tiers;
 
 use alloc::borrow::ToOwned;
 use alloc::format;

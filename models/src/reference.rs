@@ -191,7 +191,7 @@ struct Turn {
     failed: bool,
     out_of_time: bool,
     /// It connected more than it may.
-    egress_capped: bool,
+    capped: bool,
     green: bool,
     exit: Value,
     members_digest: String,

@@ -103,6 +103,7 @@ const BANS: &[Ban] = &[
             // Between launcher, init and command; and the word that the launcher leaves.
             "cli/shell/src/zone/control.rs",
             "cli/shell/src/zone/facts.rs",
+            "cli/shell/src/zone/mounts.rs",
             "cli/shell/src/zone/plan.rs",
             "cli/shell/src/zone/report.rs",
             // Word of a key for whoever outlives the governor.

@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use crate::support::story::{Project, Said, available, python_with_pytest};
+use crate::support::zones::zones;
 
 const WORK: &str = "echo done > product";
 
@@ -49,12 +50,18 @@ fn a_check_that_touches_and_minds_nothing_outside_converges_and_says_how_far_tha
         .iter()
         .map(|trial| &trial["subject"])
         .collect();
-    assert_eq!(subjects, ["traced", "varied"]);
+    let frozen = available("faketime").then_some("frozen");
+    assert_eq!(subjects, [&["traced", "varied"], frozen.as_slice()].concat());
     assert!(
         vetted["trials"][0]["trace"]["processes"].as_u64().unwrap() >= 3,
         "{vetted}"
     );
-    assert!(vetted["note"].as_str().unwrap().contains("T2 under"), "{vetted}");
+    for words in [
+        "T0 partly: outside of an exec zone nothing fixes network",
+        ": under other",
+    ] {
+        assert!(vetted["note"].as_str().unwrap().contains(words), "{vetted}");
+    }
     assert_eq!(project.json(&["verify"]).exit, 0);
     assert!(
         fs::read_dir(project.outside("tmp")).unwrap().next().is_none(),
@@ -129,6 +136,134 @@ fn a_check_that_minds_its_surroundings_is_not_hermetic_by_what_it_minds() {
     );
 }
 
+/// None, said aloud, where no clock can be made to stand still.
+fn clock() -> Option<()> {
+    available("faketime").then_some(())
+}
+
+#[test]
+fn a_clock_that_stands_still_is_a_tier_and_waiting_for_it_to_move_is_held_against_nobody() {
+    let (Some(()), Some(())) = (traceable(), clock()) else {
+        return;
+    };
+    let note = |check: &str| {
+        let project = project();
+        let said = run(&project, check, &[]);
+        said.converged(1);
+        project.vetted(&said, "hermeticity")["note"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    };
+    let held = note("true");
+    assert!(held.contains("T1 held"), "{held}");
+    let moves = "a=$(date +%s%N); b=$(date +%s%N); test $a != $b";
+    let broke = note(&format!("{{ {moves}; }}"));
+    assert!(broke.contains("T1 broke: with a clock that stands still"), "{broke}");
+}
+
+#[test]
+fn in_a_zone_a_hermetic_check_needs_no_trace_and_its_tiers_are_what_the_zone_and_its_runs_showed() {
+    let Some(zones) = zones() else { return };
+    let project = project();
+    fs::write(project.outside("answers"), "42\n").unwrap();
+    let check = format!(
+        "! cat {} && test \"$(nproc)\" = 1",
+        project.outside("answers").display()
+    );
+    let said = run(&project, &check, &[zones, &["--check-processors", "1"]].concat());
+    said.converged(1);
+    let vetted = project.vetted(&said, "hermeticity");
+    let subjects: Vec<_> = vetted["trials"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|trial| &trial["subject"])
+        .collect();
+    let (frozen, note) = (available("faketime"), vetted["note"].as_str().unwrap());
+    assert_eq!(subjects, [&["varied"], frozen.then_some("frozen").as_slice()].concat());
+    let t0 = "T0 held: the exec zone fixed network, root, home, tmp, host, processors, umask";
+    for words in [
+        t0,
+        "as T0 fixes it: network, home, tmp",
+        "not traced",
+        "timezone, locale, path",
+    ] {
+        assert!(note.contains(words), "{note}");
+    }
+    assert_eq!(note.contains("T1 held"), frozen, "{note}");
+    assert_eq!(project.json(&["verify"]).exit, 0);
+    let report = project.json(&["report"]);
+    let facts = report.json["report"]["isolation"]["exec_zone_facts"].to_string();
+    assert!(facts.contains("1 processor"), "{facts}");
+}
+
+#[test]
+fn in_a_zone_too_a_check_that_minds_its_surroundings_is_not_hermetic() {
+    let Some(zones) = zones() else { return };
+    let said = run(&project(), "test \"$TZ\" = UTC", zones);
+    said.halted(14, "check_not_hermetic", "dimension_broke");
+    assert!(said.why().contains("timezone"), "{}", said.all());
+    let Some(()) = clock() else { return };
+    let is_near_the_start = "test $(( $(date +%s) - SOURCE_DATE_EPOCH )) -lt 7200";
+    let said = run(&project(), is_near_the_start, zones);
+    said.halted(14, "check_not_hermetic", "dimension_broke");
+    assert!(said.why().contains("clock"), "{}", said.all());
+}
+
+#[test]
+fn what_the_contract_passes_on_is_not_claimed_to_be_fixed_in_a_zone() {
+    let Some(zones) = zones() else { return };
+    let project = project();
+    let said = run(&project, "true", &[zones, &["--check-env", "TZ"]].concat());
+    said.converged(1);
+    let note = project.vetted(&said, "hermeticity")["note"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    assert!(note.contains("T0 partly: the contract passes on TZ"), "{note}");
+}
+
+#[test]
+fn a_probe_in_zones_and_the_doctor_tell_each_tier_by_what_was_seen() {
+    let Some(zones) = zones() else { return };
+    let project = project();
+    let contract = [&["--check", "true", "--hermetic"], zones].concat();
+    let few = ["--runs", "1", "--side-effect-runs", "0", "--dimensions=network,path"];
+    let said = project.json(&[&["probe-check"], &contract[..], &few].concat());
+    assert_eq!(said.exit, 0, "{}", said.all());
+    let shown = &said.json["probe"]["hermeticity"];
+    let state = |tier: &str| shown[tier]["state"].as_str().unwrap_or_default().to_owned();
+    assert_eq!((state("t0"), state("trace")), ("held".into(), "held".into()), "{shown}");
+    assert!(
+        shown["t2"]["why"]
+            .as_str()
+            .unwrap()
+            .contains("as T0 fixes it: network, home, tmp"),
+        "{shown}"
+    );
+    assert_eq!(
+        state("t1"),
+        if available("faketime") { "held" } else { "not_probed" },
+        "{shown}"
+    );
+    let dimensions = said.json["probe"]["dimensions"].to_string();
+    assert!(
+        dimensions.contains("none but a loopback of its own (tier T0)"),
+        "{dimensions}"
+    );
+
+    let looked = project.json(&[&["doctor"], &contract[..]].concat());
+    let findings = looked.json["doctor"]["findings"].as_array().unwrap();
+    let tier = findings.iter().find(|found| found["subject"] == "tier T0").unwrap();
+    assert!(tier["detail"].as_str().unwrap().starts_with("held"), "{tier}");
+    assert!(
+        !findings.iter().any(|found| found["subject"] == "strace"),
+        "{}",
+        looked.all()
+    );
+}
+
 #[test]
 fn without_strace_nothing_that_is_declared_hermetic_is_green_and_what_to_install_is_said() {
     let mut project = project();
@@ -192,8 +327,8 @@ fn a_probe_names_what_a_hermetic_check_touched_and_claims_no_tier_that_was_not_r
         near.all()
     );
     assert_eq!(
-        (&shown["t1"]["state"], &shown["t2"]["state"]),
-        (&"not_probed".into(), &"partly".into()),
+        (&shown["t0"]["state"], &shown["t2"]["state"]),
+        (&"partly".into(), &"partly".into()),
         "{shown}"
     );
     assert!(shown["t2"]["why"].as_str().unwrap().contains("network"), "{shown}");

@@ -3,29 +3,27 @@
 
 use engine::event::candidate::{Reach, Trace};
 use engine::event::finding::Severity;
+use engine::event::zone::ZoneSeen;
+use engine::hermetic::tiers::{self, Part, Standing};
 use engine::probe::{Experiment, Finding};
-use engine::vet::hermeticity::{self, CLOCK, DIMENSIONS};
+use engine::vet::hermeticity::{self, DIMENSIONS};
 use engine::words::counted;
 use serde::Serialize;
 use shell::probe::{Plan, Probed};
 
 use super::probe::Names;
 
-const HELD: &str = "held";
-const PARTLY: &str = "partly";
-const BROKE: &str = "broke";
-const NOT_PROBED: &str = "not_probed";
-
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Hermeticity {
     /// Fixed surroundings.
     t0: Tier,
-    /// An offset clock.
+    /// A clock that stands still, for programs that load the preload. `broke` is held against nobody.
     t1: Tier,
-    /// Other surroundings: the network, home, tmp, path, timezone and locale.
+    /// Other surroundings: the network, home, tmp, path, timezone, locale and an offset clock, but for what `t0` fixes.
     t2: Tier,
-    /// `held` where a traced run reached nothing outside, `broke` where it did; else `not_probed`, which is never a pass.
+    /// `held` where a traced run reached nothing outside, or where the zone of the check leaves nothing to reach; `broke`
+    /// where something was reached; else `not_probed`, which is never a pass.
     trace: Tier,
     /// What it reached outside, in words.
     reached: Names,
@@ -45,7 +43,7 @@ pub(crate) struct Hermeticity {
 struct Tier {
     /// `held`, `partly`, `broke` or `not_probed`.
     state: &'static str,
-    /// What it does not cover, or why it does not hold.
+    /// What it rests on, what it does not cover, or why it does not hold.
     why: Option<String>,
 }
 
@@ -68,18 +66,26 @@ impl Hermeticity {
         let trace = traced.and_then(|traced| traced.trace.as_ref().ok()).unwrap_or(&nothing);
         let wrote = trace.reached.iter().filter(|reached| reached.act == Reach::Wrote);
         let wrote: Vec<String> = wrote.map(|reached| reached.place.clone()).collect();
-        let unproved = match (traced, probed.probe.fresh.reference()) {
-            (Some(traced), Some(reference)) => traced.unproved(reference),
-            _ => Some("no traced run was made".to_owned()),
-        };
+        let reference = probed.probe.fresh.reference();
+        let zone = probed.probe.zone.as_ref();
         Some(Self {
-            t0: fixed(plan),
-            t1: varied(experiment, &[CLOCK]),
-            t2: varied(experiment, DIMENSIONS.strip_suffix(&[CLOCK]).unwrap_or(&DIMENSIONS)),
-            trace: match (reached.is_empty(), unproved) {
-                (false, _) => tier(BROKE, None),
-                (true, Some(why)) => tier(NOT_PROBED, Some(why)),
-                (true, None) => tier(HELD, None),
+            t0: told(tiers::t0(&plan.policy.oracle, zone)),
+            t1: told(match (&probed.probe.frozen, reference) {
+                (Some(frozen), Some(reference)) => frozen.t1(reference),
+                _ => tiers::t1(None),
+            }),
+            t2: told(varied(experiment, zone)),
+            trace: match (traced, reference) {
+                _ if !reached.is_empty() => tier(Standing::Broke, None),
+                (Some(traced), Some(reference)) => match traced.unproved(reference) {
+                    Some(why) => tier(Standing::NotProbed, Some(why)),
+                    None => tier(Standing::Held, None),
+                },
+                (None, Some(_)) if zone.is_some() => tier(
+                    Standing::Held,
+                    Some("its zone leaves nothing outside to reach, and nothing was traced".to_owned()),
+                ),
+                _ => tier(Standing::NotProbed, Some("no traced run was made".to_owned())),
             },
             reached: Names::of(reached.into_iter()),
             wrote: Names::of(wrote.into_iter()),
@@ -103,7 +109,7 @@ impl Hermeticity {
     /// One line for each.
     pub(crate) fn lines(&self) -> impl Iterator<Item = (&'static str, String)> {
         let mut traced = self.trace.words();
-        if self.trace.state == HELD {
+        if self.trace.state == Standing::Held.label() && self.processes > 0 {
             traced = format!(
                 "{traced}: {} of it reached nothing outside; {} for random bytes",
                 counted(self.processes, "process"),
@@ -136,48 +142,38 @@ impl Tier {
     }
 }
 
-fn tier(state: &'static str, why: Option<String>) -> Tier {
-    Tier { state, why }
-}
-
-/// The surroundings that are fixed for every check, but for what the contract passes on.
-fn fixed(plan: &Plan) -> Tier {
-    let passed = &plan.policy.oracle.pass_env;
-    match passed.is_empty() {
-        true => tier(
-            HELD,
-            Some("the network is there, as nothing isolates a check yet".to_owned()),
-        ),
-        false => tier(PARTLY, Some(format!("the contract passes on {}", passed.join(", ")))),
+fn tier(standing: Standing, why: Option<String>) -> Tier {
+    Tier {
+        state: standing.label(),
+        why,
     }
 }
 
-/// How these dimensions fared.
-fn varied(experiment: Option<&Experiment>, wanted: &[&str]) -> Tier {
+fn told(tier: tiers::Tier) -> Tier {
+    Tier {
+        state: tier.standing.label(),
+        why: Some(tier.why).filter(|why| !why.is_empty()),
+    }
+}
+
+/// How the dimensions of a hermetic check fared.
+fn varied(experiment: Option<&Experiment>, zone: Option<&ZoneSeen>) -> tiers::Tier {
     let Some(experiment) = experiment else {
-        return tier(NOT_PROBED, Some(format!("--dimensions={} would", wanted.join(","))));
+        return tiers::Tier {
+            standing: Standing::NotProbed,
+            why: format!("--dimensions={} would", DIMENSIONS.join(",")),
+        };
     };
     let names = experiment.subjects().iter().map(|subject| subject.name.as_str());
     let found: Vec<(&str, Finding)> = names
         .zip(experiment.found().into_iter().map(|found| found.finding))
         .collect();
-    let (mut open, mut broke) = (Vec::new(), Vec::new());
-    for name in wanted {
-        match found
-            .iter()
-            .find(|(known, _)| known == name)
-            .map(|(_, finding)| finding)
-        {
-            Some(Finding::Holds) => {}
-            Some(Finding::Broke { .. } | Finding::Nondeterministic { .. }) => broke.push((*name).to_owned()),
-            Some(Finding::NotProbed(why)) => open.push(format!("{name} ({why})")),
-            None => open.push((*name).to_owned()),
-        }
-    }
-    match (broke.is_empty(), open.len()) {
-        (false, _) => tier(BROKE, Some(broke.join(", "))),
-        (true, 0) => tier(HELD, None),
-        (true, many) if many == wanted.len() => tier(NOT_PROBED, Some(open.join(", "))),
-        (true, _) => tier(PARTLY, Some(format!("not probed: {}", open.join(", ")))),
-    }
+    let part = |wanted: &str| match found.iter().find(|(known, _)| *known == wanted) {
+        Some((_, Finding::Holds)) => Part::Held,
+        Some((_, Finding::Broke { .. } | Finding::Nondeterministic { .. })) => Part::Broke,
+        Some((_, Finding::NotProbed(why))) => Part::Open(why.clone()),
+        None => Part::Open(String::new()),
+    };
+    let parts = DIMENSIONS.map(|name| (name, part(name)));
+    tiers::t2(&parts, zone)
 }

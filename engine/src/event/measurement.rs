@@ -44,6 +44,8 @@ label! {
         EgressCap = "egress_cap",
         /// A signal to the governor.
         Cancelled = "cancelled",
+        /// Its zone kept more on disk than it may.
+        VolumeCap = "volume_cap",
     }
 }
 wire! {

@@ -33,6 +33,26 @@ label! {
     pub enum EgressCap { Connections = "connections", Bytes = "bytes", Time = "time" }
 }
 
+label! {
+    /// What of a command's surroundings its zone fixed, as the zone's own processes saw it (SPEC 6.7.2).
+    pub enum Fixture {
+        /// No network but a loopback of its own.
+        Network = "network",
+        /// The root has what the plan shows, and nothing else.
+        Root = "root",
+        /// A home of its own, with nothing in it.
+        Home = "home",
+        /// A temporary directory of its own, with nothing in it.
+        Tmp = "tmp",
+        /// The name of the machine, and the account.
+        Host = "host",
+        /// As many processors as were asked for.
+        Processors = "processors",
+        /// The mask under which files are made.
+        Umask = "umask",
+    }
+}
+
 impl ZoneRefusal {
     /// What a run that needs the zone halts with.
     pub const fn reason(self) -> HaltReason {
@@ -55,6 +75,8 @@ wire! {
         pub zone: ZoneName,
         /// What was in force, in words; empty where nothing started.
         pub facts: String,
+        /// Which of the surroundings it fixed; empty where nothing started.
+        pub fixed: Vec<Fixture>,
         pub refused: Option<ZoneRefusal>,
         /// Why it was refused and what to do, how it was lost, or which cap of the network it passed.
         pub said: String,

@@ -77,6 +77,12 @@ pub(crate) fn failure(run: &CommandRun, facts: &Facts) -> Option<Failure> {
         StopCause::MemoryCap => {
             return oracle("check_memory_exceeded", "the check held more memory than it may".into());
         }
+        StopCause::VolumeCap => {
+            return oracle(
+                "check_volume_exceeded",
+                "the check kept more on disk than it may (--zone-volume)".into(),
+            );
+        }
         // Nothing of a check connects to anything.
         StopCause::EgressCap => return oracle("zone_lost", "the zone of the check was ended".into()),
         StopCause::None => {}

@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 
 use super::build_context::{out_of_time, spent};
 use super::check::Check;
-use super::zones::{lost, over_cap, unsatisfiable};
+use super::zones::{lost, over_cap, over_volume, unsatisfiable};
 use super::{Illegal, Phase, Room, Turn, Walked, halt};
 use crate::effect::{Effect, Next};
 use crate::event::Event;
@@ -55,6 +55,7 @@ enum Ending {
     OutOfTime,
     ZoneRefused(ZoneSeen),
     EgressCap(Option<EgressCap>),
+    VolumeCap,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -111,6 +112,7 @@ impl Execute {
             Attempt::CannotStart { cause, detail } => self.ending = Some(Ending::Failed { cause, detail }),
             Attempt::RunDeadline => self.ending = Some(Ending::OutOfTime),
             Attempt::EgressCap(cap) => self.ending = Some(Ending::EgressCap(cap)),
+            Attempt::VolumeCap => self.ending = Some(Ending::VolumeCap),
             Attempt::ZoneRefused(seen) => self.ending = Some(Ending::ZoneRefused(seen)),
             Attempt::TimedOut { cause } if failures.on_exec_timeout == OnExecTimeout::Halt => {
                 self.ending = Some(Ending::Failed {
@@ -175,6 +177,7 @@ enum Attempt {
     CannotStart { cause: &'static str, detail: String },
     RunDeadline,
     EgressCap(Option<EgressCap>),
+    VolumeCap,
     ZoneRefused(ZoneSeen),
     TimedOut { cause: &'static str },
     Cancelled,
@@ -209,6 +212,7 @@ fn classify(run: &CommandRun) -> Attempt {
             let cap = run.zone.as_ref().and_then(|zone| EgressCap::from_label(&zone.said));
             return Attempt::EgressCap(cap);
         }
+        StopCause::VolumeCap => return Attempt::VolumeCap,
         StopCause::Cancelled => return Attempt::Cancelled,
         StopCause::None => {}
     }
@@ -310,6 +314,7 @@ impl Room for Execute {
                     let detail = over_cap(facts, *cap);
                     halt(facts, HaltReason::BudgetExceeded, "egress_cap", &detail)
                 }
+                Some(Ending::VolumeCap) => halt(facts, HaltReason::BudgetExceeded, "volume_cap", &over_volume(facts)),
                 Some(Ending::OutOfTime) | None => out_of_time(facts),
             },
         }

@@ -104,13 +104,6 @@ fn unfit(policy: &Policy) -> Option<(HaltReason, &'static str, &'static str)> {
         let detail = "nothing meters spend in this release: leave metering at unmetered";
         return Some((HaltReason::WorkspaceInvalid, "configuration_invalid", detail));
     }
-    let beside = policy.oracle.failures_cmd.is_some() || policy.oracle.integrity_cmd.is_some();
-    if policy.isolation.zones && beside {
-        // They are often scripts of the tree, which the work may have changed, and they would run with the user's rights.
-        let detail =
-            "failures_cmd and integrity_cmd do not run in zones in this release: leave out either them or --isolate";
-        return Some((HaltReason::WorkspaceInvalid, "configuration_invalid", detail));
-    }
     if let Some(objection) = isolation_objection(policy) {
         return Some(objection);
     }

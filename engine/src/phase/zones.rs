@@ -59,6 +59,14 @@ pub(crate) fn over_cap(facts: &Facts, cap: Option<EgressCap>) -> String {
     }
 }
 
+/// What to say of work that kept more on disk than it may.
+pub(crate) fn over_volume(facts: &Facts) -> String {
+    let most = facts.policy().isolation.volume_max_bytes;
+    format!(
+        "the work kept more than {most} bytes on disk (--zone-volume), and nothing of it was brought to the workdir"
+    )
+}
+
 /// What to say of a command whose zone did not last.
 pub(crate) fn lost(what: &str, run: &CommandRun) -> String {
     let said = run
@@ -94,6 +102,7 @@ mod tests {
         ZoneSeen {
             zone,
             facts: "bwrap".into(),
+            fixed: vec![],
             refused,
             said: "no".into(),
             left_inside: 0,
@@ -165,6 +174,7 @@ mod tests {
     fn a_check_whose_zone_was_ended_or_did_not_last_has_no_verdict() {
         assert_eq!(check_stopped(StopCause::MemoryCap), "check_memory_exceeded");
         assert_eq!(check_stopped(StopCause::EgressCap), "zone_lost");
+        assert_eq!(check_stopped(StopCause::VolumeCap), "check_volume_exceeded");
         let isolated = opened(true, vec![]);
         let mut gone = run(0);
         (gone.outcome, gone.zone) = (RunOutcome::ZoneLost, Some(seen(ZoneName::Exec, None)));

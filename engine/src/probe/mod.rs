@@ -19,12 +19,13 @@ mod traced;
 pub(crate) mod verdict;
 
 use crate::event::halt::HaltReason;
+use crate::event::zone::ZoneSeen;
 use crate::stat::{self, RISK, Share, Tally, Z_TWO_SIDED};
 
 pub use block::Block;
 pub use experiment::{Experiment, Purpose, Seen, Subject, Trial};
 pub use report::{Finding, Found, Together};
-pub use traced::Traced;
+pub use traced::{Frozen, Traced};
 pub use verdict::{Class, Verdict};
 
 /// What the three blocks showed.
@@ -36,10 +37,24 @@ pub struct Probe {
     pub shared: Block,
     /// One copy for all, without a reset.
     pub rerun: Block,
-    /// One run whose calls were written down, where the check is declared hermetic.
+    /// Of a check that ran in a zone, and of several runs the one that fixed least.
+    pub zone: Option<ZoneSeen>,
+    /// One run whose calls were written down, where the check is declared hermetic and no zone makes that needless.
     pub traced: Option<Traced>,
+    /// One run whose clock stood still, where the check is declared hermetic.
+    pub frozen: Option<Frozen>,
     /// What was varied, if anything was.
     pub experiment: Option<Experiment>,
+}
+
+impl Probe {
+    /// Takes note of the zone of one more run.
+    pub fn ran_in(&mut self, zone: ZoneSeen) {
+        let fixes_less = |known: &ZoneSeen| zone.fixed.len() < known.fixed.len();
+        if self.zone.as_ref().is_none_or(fixes_less) {
+            self.zone = Some(zone);
+        }
+    }
 }
 
 /// The bounds of a block.
@@ -212,8 +227,7 @@ mod tests {
                 fresh: block(&[green(10)]),
                 shared,
                 rerun,
-                traced: None,
-                experiment: None,
+                ..Probe::default()
             };
             judge(&probe, None).fault.map(|(_, cause)| cause)
         };

@@ -1,4 +1,5 @@
-//! A run of a check that is declared hermetic, with its calls written down (SPEC 6.7.3).
+//! Runs of a check that is declared hermetic: one with its calls written down (SPEC 6.7.3), and one whose clock stands
+//! still (SPEC 6.7.2).
 
 use alloc::format;
 use alloc::string::String;
@@ -8,6 +9,8 @@ use super::verdict::{Class, Verdict};
 use crate::event::candidate::Trace;
 use crate::event::finding::{Finding, Severity};
 use crate::event::halt::HaltReason;
+use crate::event::zone::ZoneSeen;
+use crate::hermetic::tiers::{self, Tier};
 use crate::vet::hermeticity;
 
 /// What such a run showed.
@@ -19,7 +22,35 @@ pub struct Traced {
     pub verdict: Option<Verdict>,
 }
 
+/// What a run whose clock stood still showed; an error says why there was none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frozen(pub Result<Verdict, String>);
+
+impl Frozen {
+    /// The tier that it reaches.
+    pub fn t1(&self, reference: &Verdict) -> Tier {
+        let verdict = match &self.0 {
+            Ok(verdict) => verdict,
+            Err(why) => return tiers::t1(Some(Err(why))),
+        };
+        if verdict.agrees(reference) {
+            return tiers::t1(Some(Ok(None)));
+        }
+        let differs = format!("{} instead of {}", word(&verdict.class), word(&reference.class));
+        tiers::t1(Some(Ok(Some(&differs))))
+    }
+}
+
 impl Traced {
+    /// What stands in its place where the check ran in a zone: nothing where that leaves nothing to trace.
+    pub fn in_zone(zone: Option<&ZoneSeen>) -> Option<Self> {
+        let why = tiers::lets_out(zone)?;
+        Some(Self {
+            trace: Err(why),
+            verdict: None,
+        })
+    }
+
     /// What it reached outside, each a sentence about a place; what it wrote there among them, as a note.
     pub fn findings(&self) -> Vec<Finding> {
         self.trace.as_ref().map(hermeticity::touched).unwrap_or_default()
@@ -64,6 +95,7 @@ fn word(class: &Class) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use alloc::string::ToString as _;
     use alloc::vec;
 
     use super::*;
@@ -93,6 +125,20 @@ mod tests {
             }),
             verdict,
         }
+    }
+
+    #[test]
+    fn a_standing_clock_is_held_against_nobody_and_a_zone_that_lets_out_is() {
+        let green = verdict(Class::Green);
+        let t1 = |frozen: Frozen| frozen.t1(&green).to_string();
+        assert!(t1(Frozen(Ok(green.clone()))).starts_with("held"));
+        assert!(t1(Frozen(Ok(verdict(Class::Red)))).contains("a red run instead of a green run"));
+        assert_eq!(t1(Frozen(Err("no faketime".into()))), "not probed: no faketime");
+        let open = Traced::in_zone(None).unwrap();
+        assert_eq!(
+            open.fault(&green),
+            Some((HaltReason::ObjectiveUnverified, "guard_unavailable"))
+        );
     }
 
     #[test]

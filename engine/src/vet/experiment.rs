@@ -58,8 +58,9 @@ pub enum Experiment {
     CodeMutants(code_mutation::Trying),
     /// Which lines run: of the tree of t0, and of the candidate under its watched surface.
     Coverage(coverage::Measuring),
-    /// One run under a trace, and one in other surroundings; where that one ends otherwise, more of them.
-    Hermeticity(hermeticity::Declared),
+    /// One run under a trace, where no zone makes that needless, one in other surroundings, and where that one ends
+    /// otherwise more of them; else one under a clock that stands still.
+    Hermeticity(Box<hermeticity::Declared>),
 }
 
 /// What a copy is made of.
@@ -94,6 +95,8 @@ pub enum Plant {
     Review,
     /// Nothing, and what the check touches is written down.
     Traced,
+    /// Nothing, and the clock of the run stands still.
+    Frozen,
     /// Nothing, and the surroundings of the run are others.
     Varied(hermeticity::Under),
     /// The `nth` mutant of a hunk, both counted from 0; only hunks count that have one. `timeout_ms` is the limit of the
@@ -156,7 +159,7 @@ const PATIENCE_MIN_MS: u64 = 10_000;
 const PATIENCE_TIMES: u64 = 5;
 
 /// How long a changed product may take, where the contract limits no check and an unchanged one takes this long.
-pub(super) fn patience_ms(usual_ms: u64) -> u64 {
+pub fn patience_ms(usual_ms: u64) -> u64 {
     usual_ms.saturating_mul(PATIENCE_TIMES).max(PATIENCE_MIN_MS)
 }
 

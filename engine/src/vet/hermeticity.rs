@@ -1,9 +1,9 @@
 //! Hermeticity: does a check that is declared hermetic touch anything outside, and does it mind its surroundings?
 //!
 //! ```text
-//!   traced --touched something--> violation, reached_outside
-//!      | nothing, same verdict
-//!   varied in all at once --same--> holds
+//!   traced --touched something--> violation, reached_outside        in a zone: what it saw fixed of itself,
+//!      | nothing, same verdict                                      which leaves nothing outside to touch
+//!   varied in all at once --same--> under a clock that stands still --> holds, with the tiers that were reached
 //!      | other
 //!   varied again --other than before--> unavailable
 //!      | the same
@@ -12,10 +12,12 @@
 //! ```
 //!
 //! What it touches is evidence, whatever the verdict of that run. A dimension that cannot be varied here is said to be
-//! not probed; a trace that cannot be made leaves nothing to say, and the guard is unavailable.
+//! not probed; a trace that cannot be made leaves nothing to say, and the guard is unavailable. What a standing clock
+//! changes is held against nobody: an honest check may wait for it.
 
+use alloc::boxed::Box;
 use alloc::format;
-use alloc::string::{String, ToString as _};
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::experiment::patience_ms;
@@ -24,8 +26,10 @@ use crate::event::candidate::{Reach, Reached, Trace, Trial, Varied};
 use crate::event::finding::Finding;
 use crate::event::halt::HaltReason;
 use crate::event::id::Digest;
-use crate::event::policy::Policy;
+use crate::event::policy::{Oracle, Policy};
+use crate::event::zone::ZoneSeen;
 use crate::guard::Outcome;
+use crate::hermetic::tiers::{self, Part, Tier};
 use crate::phase::CheckVerdict;
 use crate::words::counted;
 
@@ -38,16 +42,17 @@ pub static VET: Vet = Vet {
 };
 
 /// What is varied, by the names of the probe's dimensions. All but the last lie outside of every tree; the clock is what
-/// a check has to be given from outside.
+/// a check has to be given from outside, here one that is a day on.
 pub const DIMENSIONS: [&str; 7] = ["network", "home", "tmp", "path", "timezone", "locale", "clock"];
 
-/// The dimension that stands for a frozen or offset clock.
+/// The dimension whose tool also makes a clock stand still.
 pub const CLOCK: &str = "clock";
 
 /// Differing members that a finding names.
 const NAMED_MAX: usize = 3;
 
 const TRACED: &str = "traced";
+const FROZEN: &str = "frozen";
 const VARIED: &str = "varied";
 const AGAIN: &str = "varied again";
 const ALONE: &str = "varied in one";
@@ -57,8 +62,31 @@ const TOOL: &str = "its tool alone";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Declared {
     verdict: CheckVerdict,
+    evidence: Evidence,
     /// How long one run may take, as it is slower under a trace.
     pub timeout_ms: u64,
+    /// How long one may take whose clock stands still, for which it may wait for ever.
+    pub frozen_ms: u64,
+}
+
+/// What shows that a check reaches nothing outside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Evidence {
+    /// A run whose calls are written down.
+    Trace,
+    /// What the zone that it ran in saw of itself, unless that leaves a way out.
+    Zone { lets_out: Option<String> },
+}
+
+impl Evidence {
+    fn of(case: &Case<'_>) -> Self {
+        if !case.facts.policy().isolation.zones {
+            return Self::Trace;
+        }
+        Self::Zone {
+            lets_out: tiers::lets_out(case.check.run.zone.as_ref()),
+        }
+    }
 }
 
 /// Which surroundings of a run are others.
@@ -93,10 +121,12 @@ fn plan(case: &Case<'_>) -> Plan {
     }
     let patience = patience_ms(case.check.run.duration_ms);
     let limit = case.facts.bounds.check_timeout_ms;
-    Plan::Run(Experiment::Hermeticity(Declared {
+    Plan::Run(Experiment::Hermeticity(Box::new(Declared {
         verdict: CheckVerdict::of(case.check),
+        evidence: Evidence::of(case),
+        frozen_ms: patience,
         timeout_ms: limit.map_or(patience, |limit| limit.max(patience)),
-    }))
+    })))
 }
 
 /// One run, whether it was made just now or recorded.
@@ -123,6 +153,8 @@ impl Shown<'_> {
 
 enum Next {
     Step(Step),
+    /// Everything was seen, and nothing is held against the check.
+    Holds(Vec<Finding>),
     Over(Outcome),
 }
 
@@ -134,9 +166,20 @@ fn run(subject: &'static str, plant: Plant) -> Next {
     })
 }
 
-fn walk(shown: &[Shown<'_>]) -> Next {
-    let find = |subject: &str| shown.iter().find(|shown| shown.subject == subject);
-    let Some(traced) = find(TRACED) else {
+fn walk(evidence: &Evidence, shown: &[Shown<'_>]) -> Next {
+    match evidence {
+        Evidence::Trace => after_trace(shown),
+        Evidence::Zone { lets_out: Some(why) } => Next::Over(Outcome::unavailable(why.clone())),
+        Evidence::Zone { lets_out: None } => after_evidence(shown, Vec::new()),
+    }
+}
+
+fn find<'s>(shown: &'s [Shown<'s>], subject: &str) -> Option<&'s Shown<'s>> {
+    shown.iter().find(|shown| shown.subject == subject)
+}
+
+fn after_trace(shown: &[Shown<'_>]) -> Next {
+    let Some(traced) = find(shown, TRACED) else {
         return run(TRACED, Plant::Traced);
     };
     let Some(trace) = traced.trace else {
@@ -149,16 +192,23 @@ fn walk(shown: &[Shown<'_>]) -> Next {
     if let Some(why) = unproved(trace, &traced.differing()) {
         return Next::Over(Outcome::unavailable(why));
     }
-    let Some(varied) = find(VARIED) else {
+    after_evidence(shown, findings)
+}
+
+fn after_evidence(shown: &[Shown<'_>], findings: Vec<Finding>) -> Next {
+    let Some(varied) = find(shown, VARIED) else {
         return run(VARIED, Plant::Varied(Under::All));
     };
     if varied.same {
-        return Next::Over(Outcome {
-            note: tiers(trace, varied.varied),
-            ..Outcome::active(findings)
-        });
+        let has_tool = |varied: &Varied| varied.dimension == CLOCK && varied.missing.is_empty();
+        let is_due = varied.varied.iter().any(has_tool) && find(shown, FROZEN).is_none();
+        return if is_due {
+            run(FROZEN, Plant::Frozen)
+        } else {
+            Next::Holds(findings)
+        };
     }
-    match find(AGAIN) {
+    match find(shown, AGAIN) {
         None => run(AGAIN, Plant::Varied(Under::All)),
         Some(again) if again.came_to == varied.came_to => named(shown, varied, findings),
         Some(again) => Next::Over(Outcome::unavailable(format!(
@@ -266,35 +316,48 @@ pub fn unproved(trace: &Trace, differs: &str) -> Option<String> {
 }
 
 /// What was reached of the tiers (SPEC 6.7.2), in words that a receipt holds.
-fn tiers(trace: &Trace, varied: &[Varied]) -> String {
-    let names = |in_force: bool| {
-        let wanted = varied
-            .iter()
-            .filter(move |varied| varied.missing.is_empty() == in_force);
-        wanted.map(move |varied| match in_force {
-            true => varied.dimension.clone(),
-            false => format!("{} ({})", varied.dimension, varied.missing),
-        })
+fn told_of_tiers(oracle: &Oracle, zone: Option<&ZoneSeen>, shown: &[Shown<'_>]) -> String {
+    let varied = find(shown, VARIED).map_or(&[][..], |shown| shown.varied);
+    let part = |varied: &Varied| match varied.missing.as_str() {
+        "" => Part::Held,
+        why => Part::Open(why.into()),
     };
-    let (held, missing): (Vec<String>, Vec<String>) = (names(true).collect(), names(false).collect());
-    let mut words = format!("traced: {}, nothing outside", counted(trace.processes, "process"));
-    words.push_str(&match held.is_empty() {
-        true => "; T2 not reached".to_string(),
-        false => format!("; T2 under {} at once", held.join(", ")),
-    });
-    words.push_str(match held.iter().any(|name| name == CLOCK) {
-        true => "; T1 by an offset clock",
-        false => "; T1 not reached",
-    });
-    if !missing.is_empty() {
-        words.push_str(&format!("; not probed: {}", missing.join(", ")));
+    let parts: Vec<(&str, Part)> = varied
+        .iter()
+        .map(|varied| (varied.dimension.as_str(), part(varied)))
+        .collect();
+    let t0 = tiers::t0(oracle, zone);
+    let (t1, t2) = (standing_clock(varied, find(shown, FROZEN)), tiers::t2(&parts, zone));
+    let mut words = format!("T0 {t0}; T1 {t1}; T2 {t2}");
+    match find(shown, TRACED).and_then(|traced| traced.trace) {
+        Some(trace) => words.push_str(&format!(
+            "; traced: {}, nothing outside; not frozen: kernel randomness ({}), the clock ({} seen, others need no call)",
+            counted(trace.processes, "process"),
+            counted(trace.randomness, "call"),
+            counted(trace.clock, "call"),
+        )),
+        None => words.push_str(
+            "; not traced, as its zone leaves nothing outside to reach; not frozen: kernel randomness, what the kernel \
+             tells of the machine, the clock of programs that load no preload",
+        ),
     }
-    words.push_str(&format!(
-        "; not frozen: kernel randomness ({}), the clock ({} seen, others need no call)",
-        counted(trace.randomness, "call"),
-        counted(trace.clock, "call"),
-    ));
     words
+}
+
+/// T1, from the run that was made for it, or from why none was.
+fn standing_clock(varied: &[Varied], frozen: Option<&Shown<'_>>) -> Tier {
+    let Some(frozen) = frozen else {
+        let clock = varied.iter().find(|varied| varied.dimension == CLOCK);
+        return tiers::t1(clock.map(|clock| Err(clock.missing.as_str())));
+    };
+    let missing = frozen.varied.iter().find(|varied| !varied.missing.is_empty());
+    let differing = frozen.differing();
+    tiers::t1(Some(match missing {
+        Some(varied) => Err(&varied.missing),
+        None if frozen.varied.is_empty() => Err("nobody saw the clock stand still"),
+        None if frozen.same => Ok(None),
+        None => Ok(Some(&differing)),
+    }))
 }
 
 /// The next run.
@@ -310,9 +373,9 @@ pub(super) fn step(declared: &Declared, ran: &[Ran]) -> Option<Step> {
             differs: String::new(),
         })
         .collect();
-    match walk(&shown) {
+    match walk(&declared.evidence, &shown) {
         Next::Step(step) => Some(step),
-        Next::Over(_) => None,
+        Next::Holds(_) | Next::Over(_) => None,
     }
 }
 
@@ -331,8 +394,12 @@ fn judge(case: &Case<'_>, trials: &[Trial]) -> Outcome {
             }
         })
         .collect();
-    match walk(&shown) {
+    match walk(&Evidence::of(case), &shown) {
         Next::Over(outcome) => outcome,
+        Next::Holds(findings) => Outcome {
+            note: told_of_tiers(&case.facts.policy().oracle, case.check.run.zone.as_ref(), &shown),
+            ..Outcome::active(findings)
+        },
         Next::Step(step) => Outcome::unavailable(format!("the run \"{}\" was not made", step.subject)),
     }
 }

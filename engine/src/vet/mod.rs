@@ -26,6 +26,7 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+pub use experiment::patience_ms;
 pub use experiment::{Base, Experiment, Plant, Ran, Request, Review, Step};
 
 use crate::event::candidate::{Trial, Vetted};

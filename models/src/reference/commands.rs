@@ -252,7 +252,7 @@ impl Reader {
         self.end("exec", event)?;
         let run = &event["run"];
         self.in_its_zone(run, "agent")?;
-        self.turn.egress_capped = text(run, "stop") == "egress_cap";
+        self.turn.capped = matches!(text(run, "stop"), "egress_cap" | "volume_cap");
         self.turn.asked = !event["ask"].is_null();
         let mut touched = list(event, "interference").iter().filter_map(Value::as_str);
         self.turn.forged |= touched.any(|name| name.contains("journal/") || name.ends_with("(removed)"));

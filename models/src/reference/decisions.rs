@@ -298,9 +298,9 @@ impl Reader {
             ("exec:ask" | "exec:walk", "budget_exceeded") => cause == "spend",
             ("context", "comprehension_debt_exceeded") => number(&self.policy["thresholds"], "comprehension_every") > 0,
             ("check", "human_required") => self.turn.asked,
-            ("check", "budget_exceeded") => self.turn.out_of_time || self.turn.egress_capped,
+            ("check", "budget_exceeded") => self.turn.out_of_time || self.turn.capped,
             ("check", "execution_failure") => {
-                self.iteration > 0 && !self.turn.asked && !self.turn.out_of_time && !self.turn.egress_capped
+                self.iteration > 0 && !self.turn.asked && !self.turn.out_of_time && !self.turn.capped
             }
             ("failed", "execution_failure" | "budget_exceeded") => true,
             ("restore:failed", "execution_failure") => true,

@@ -91,6 +91,7 @@ impl World {
             | Plant::Coverage
             | Plant::Review
             | Plant::Traced
+            | Plant::Frozen
             | Plant::Varied(_) => {}
         }
         let mut members = tree.members();

@@ -4,7 +4,9 @@ use std::fs;
 
 use engine::doctor::KEY_LEFT;
 use engine::event::policy::Policy;
-use engine::event::zone::{ZoneRefusal, ZoneSeen};
+use engine::event::zone::{ZoneName, ZoneRefusal, ZoneSeen};
+use engine::hermetic::tiers::{self, Standing};
+use engine::vet::hermeticity;
 
 use crate::lock;
 use crate::paths::StateDir;
@@ -101,6 +103,7 @@ fn zones(patient: &Patient, looked: &mut Looked) {
         }
     }
     terms(patient, looked, &seen);
+    tier(patient, looked, &seen);
     if seen.iter().all(|zone| zone.refused.is_none()) {
         inside(&policy, patient, looked);
         credential(patient, looked);
@@ -163,6 +166,25 @@ fn credential(patient: &Patient, looked: &mut Looked) {
                 ),
             }
         }
+    }
+}
+
+/// What a check that is declared hermetic would have of its surroundings fixed (SPEC 6.7.2).
+fn tier(patient: &Patient, looked: &mut Looked, seen: &[ZoneSeen]) {
+    if !hermeticity::declared(&patient.policy) {
+        return;
+    }
+    let isolated = patient.policy.isolation.zones;
+    let zone = seen.iter().find(|zone| isolated && zone.zone == ZoneName::Exec);
+    let t0 = tiers::t0(&patient.policy.oracle, zone);
+    match t0.standing {
+        Standing::Held => looked.ok(&CONCERN, "tier T0", t0.to_string()),
+        _ => looked.note(
+            &CONCERN,
+            "tier T0",
+            t0.to_string(),
+            "add --isolate, and pass on fewer variables",
+        ),
     }
 }
 

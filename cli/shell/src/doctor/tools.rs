@@ -53,11 +53,28 @@ fn tracer(patient: &Patient, looked: &mut Looked) {
     if !hermeticity::declared(&patient.policy) {
         return;
     }
+    standing_clock(patient, looked);
+    if patient.policy.isolation.zones {
+        // What its zone saw fixed of itself is the evidence there.
+        return;
+    }
     match which(OsStr::new(trace::STRACE), &patient.workdir, patient.variable("PATH")) {
         Ok(file) => looked.ok(&CONCERN, trace::STRACE, format!("it is {}", file.display())),
         Err(_) => {
             let what = "the check is declared hermetic and is traced by it, and no directory of PATH has it";
             looked.problem(&CONCERN, GUARD_BLIND, trace::STRACE, what, trace::REMEDY);
+        }
+    }
+}
+
+/// What tier T1 of such a check rests on.
+fn standing_clock(patient: &Patient, looked: &mut Looked) {
+    let subject = "faketime";
+    match which(OsStr::new(subject), &patient.workdir, patient.variable("PATH")) {
+        Ok(file) => looked.ok(&CONCERN, subject, format!("it is {}", file.display())),
+        Err(_) => {
+            let what = "no directory of PATH has it: a clock that stands still (tier T1), or is a day on, is not tried";
+            looked.note(&CONCERN, subject, what, "install faketime");
         }
     }
 }
@@ -170,9 +187,12 @@ mod tests {
         let fault = |patient: &Patient| {
             let mut looked = Looked::default();
             look(patient, &mut looked);
-            looked.findings[0].severity.fault()
+            looked.findings.iter().find_map(|found| found.severity.fault())
         };
         assert_eq!(fault(&patient), Some(GUARD_BLIND));
+        patient.policy.isolation.zones = true;
+        assert_eq!(fault(&patient), None, "a zone needs no trace");
+        patient.policy.isolation.zones = false;
         let strace = tools.path().join(trace::STRACE);
         fs::write(&strace, "").unwrap();
         fs::set_permissions(&strace, fs::Permissions::from_mode(0o755)).unwrap();

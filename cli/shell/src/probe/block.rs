@@ -123,6 +123,10 @@ fn take(ran: Result<Ran, Ended>, seen: &mut Probed, block: fn(&mut Probed) -> &m
             if seen.collector.is_empty() {
                 seen.collector = ran.collector;
             }
+            seen.longest_ms = seen.longest_ms.max(ran.duration_ms);
+            if let Some(zone) = ran.zone {
+                seen.probe.ran_in(zone);
+            }
             block(seen).add(ran.verdict, ran.exit, ran.output);
             true
         }

@@ -6,7 +6,8 @@
 //!     block fresh    one place a run, as many at once as wanted    |  the first run alone: a check that
 //!     block shared   a new tree a run, one home and tmp for all    |  cannot be started costs one copy
 //!     block rerun    one tree for all, a new home and tmp a run    |
-//!     traced         one run of a hermetic check under strace      |
+//!     traced         one run of a hermetic check under strace,     |
+//!                    and one whose clock stands still              |
 //!     vary           one change a run, all of it new               v
 //!                                                             engine::probe::judge
 //! ```
@@ -77,6 +78,8 @@ pub struct Probed {
     pub ways: Vec<Vec<String>>,
     /// Name of the collector that read the first run; empty for none.
     pub collector: String,
+    /// The longest run without a change.
+    pub longest_ms: u64,
     /// Processes that outlived a run of the check; none is left.
     pub survivors: u32,
     /// The probe's own time was over before all runs were done.
@@ -132,6 +135,7 @@ fn with_stops(plan: &Plan, with: &Surroundings, stops: &[StopRequests], jobs: us
         block::rerun(place, plan, &mut seen)?;
         if hermeticity::declared(&plan.policy) {
             traced::run(place, plan, with, &mut seen)?;
+            traced::frozen(place, plan, with, &mut seen)?;
         }
         if !plan.dimensions.is_empty() {
             vary::all(&places, plan, with, &mut seen)?;
@@ -159,6 +163,7 @@ impl Probed {
             written_in_tmp: Vec::new(),
             ways: Vec::new(),
             collector: String::new(),
+            longest_ms: 0,
             survivors: 0,
             out_of_time: false,
             stderr: String::new(),

@@ -8,6 +8,7 @@ use engine::event::id::{Bytes, Digest, Stamp};
 use engine::event::measurement::StopCause;
 use engine::event::policy::Policy;
 use engine::event::run::RunOpened;
+use engine::event::zone::ZoneSeen;
 use engine::probe::Verdict;
 use engine::{State, VERSION};
 
@@ -63,6 +64,8 @@ pub(super) struct Ran {
     pub collector: String,
     /// A sign of the change that is not there.
     pub missing_sign: Option<&'static str>,
+    pub zone: Option<ZoneSeen>,
+    pub duration_ms: u64,
 }
 
 /// Why a run was not made, or came to nothing.
@@ -176,10 +179,25 @@ impl<'a> Place<'a> {
 
     /// Runs the check, once, in the place as it is.
     pub(super) fn check(&self, change: &Perturbation) -> Result<Result<Ran, Ended>, ProbeError> {
-        let tree = self.tree_under(change);
         let mut policy = self.policy.clone();
         change.stretch(&mut policy.bounds);
-        let state = state(&tree, &policy);
+        self.check_by(&policy, change)
+    }
+
+    /// The same for at most so long, whatever the contract says.
+    pub(super) fn check_within(
+        &self,
+        timeout_ms: u64,
+        change: &Perturbation,
+    ) -> Result<Result<Ran, Ended>, ProbeError> {
+        let mut policy = self.policy.clone();
+        policy.bounds.check_timeout_ms = Some(timeout_ms);
+        self.check_by(&policy, change)
+    }
+
+    fn check_by(&self, policy: &Policy, change: &Perturbation) -> Result<Result<Ran, Ended>, ProbeError> {
+        let tree = self.tree_under(change);
+        let state = state(&tree, policy);
         let left = self.clockwork.left_ms();
         let env = self.environment(change);
         let with = Surroundings {
@@ -203,6 +221,8 @@ impl<'a> Place<'a> {
             stderr: String::from_utf8_lossy(&checked.run.stderr.head.0).into_owned(),
             survivors: u32::try_from(checked.run.survivors.len()).unwrap_or(u32::MAX),
             collector: checked.reading.collector,
+            duration_ms: checked.run.duration_ms,
+            zone: checked.run.zone,
             missing_sign: change.missing_sign(&self.scratch.support()),
         }))
     }

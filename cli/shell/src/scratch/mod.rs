@@ -34,6 +34,9 @@ pub use traces::Traces;
 /// How the name of every place begins. Whoever normalises output knows it for a name that is made up.
 const PREFIX: &str = "tmp-loopexec-";
 
+/// How it begins once it was set aside: nobody sweeps it away any more.
+const KEPT: &str = "kept-";
+
 /// Where what is injected into a run lies, in a place.
 pub(crate) const SUPPORT: &str = "support";
 
@@ -42,6 +45,7 @@ pub(crate) const SUPPORT: &str = "support";
 pub struct Scratch {
     dir: Option<TempDir>,
     root: PathBuf,
+    is_kept: bool,
     _owned: File,
 }
 
@@ -63,6 +67,7 @@ impl Scratch {
         let scratch = Self {
             dir: Some(dir),
             root,
+            is_kept: false,
             _owned: owned,
         };
         for part in [scratch.home(), scratch.tmp(), scratch.shelf()] {
@@ -183,6 +188,22 @@ impl Scratch {
         renew(&self.shelf())
     }
 
+    /// Leaves the place where it is, under a name that nobody removes; that name.
+    ///
+    /// # Errors
+    /// When it cannot be renamed. It is still there then, and its name is the one that it had.
+    pub(crate) fn set_aside(mut self) -> Result<PathBuf, ScratchError> {
+        let name = self.root.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let aside = self.root.with_file_name(format!("{KEPT}{name}"));
+        let moved = fs::rename(&self.root, &aside);
+        // Neither name is to be cleared by anybody when this goes.
+        drop(self.dir.take().map(TempDir::keep));
+        let had = std::mem::replace(&mut self.root, aside.clone());
+        self.is_kept = true;
+        moved.map_err(|error| ScratchError::new("set aside", &had, error))?;
+        Ok(aside)
+    }
+
     /// The environment with this home, caches in it, and this temporary directory.
     pub fn environment(env: &[(OsString, OsString)], home: &Path, tmp: &Path) -> Vec<(OsString, OsString)> {
         surroundings::private(env, home, tmp)
@@ -191,6 +212,9 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
+        if self.is_kept {
+            return;
+        }
         let _ = remove(&self.root);
         // What is left of it, if anything.
         drop(self.dir.take());

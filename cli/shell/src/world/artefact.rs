@@ -1,20 +1,31 @@
 //! The operator's own commands over the artefact of a check: which members fail, and which identities there are.
+//!
+//! They are often scripts of the tree, which the work may have changed: where the check runs in its zone, so do they, on the
+//! tree that it saw, with the artefact beside it, and nothing of either to write.
 
 use std::ffi::OsString;
 use std::fs;
+use std::io;
 use std::path::PathBuf;
 
 use engine::event::id::Digest;
-use engine::event::measurement::{self as fact, MemberStatus, ReportState, StopCause};
+use engine::event::measurement::{self as fact, MemberStatus, ReportState, RunOutcome, StopCause};
 use engine::event::policy::Command;
 use engine::{FAILURES_CMD, IntegrityReading, Reading, State};
 
 use super::RealWorld;
-use super::command::{Job, Output, argv, limits};
-use super::{ids, output};
+use super::command::{Job, Limits, Output, Within, argv, limits, never_ran};
+use super::{ids, output, zones};
 use crate::foreign;
-use crate::process::{Captured, CommandRun, Input};
+use crate::process::{Captured, CommandRun, Input, Outcome};
 use crate::scratch::Scratch;
+use crate::zone::{Bind, Zone, hand_over};
+
+/// Where such a command of a zone finds the artefact, beside the tree.
+const ARTEFACT: &str = "artefact";
+
+/// Its files.
+const STREAMS: [&str; 2] = ["stdout", "stderr"];
 
 impl RealWorld {
     /// The operator's own failures command, over the captured artefact.
@@ -83,8 +94,19 @@ impl RealWorld {
         let own_ms = Some(facts.bounds.beside_timeout_ms());
         let limits = limits(&facts.bounds, own_ms, facts.time_left_ms());
         let mut env: Vec<(OsString, OsString)> = vec![("LOOPEXEC_RUN_ID".into(), self.run.id().as_str().into())];
-        if let crate::process::Outcome::Exited(code) = check.outcome {
+        if let Outcome::Exited(code) = check.outcome {
             env.push(("LOOPEXEC_CHECK_EXIT".into(), code.to_string().into()));
+        }
+        if self.zones.is_some() {
+            let (mut run, own) = self.over_artefact_in_zone(state, command, check, env, limits, label);
+            fact.survivors.extend(own.survivors.iter().cloned());
+            if matches!(own.stop, StopCause::Cancelled | StopCause::RunDeadline) {
+                fact.stop = own.stop;
+            }
+            if let Some(why) = unbelievable(&own) {
+                run.outcome = Outcome::StartFailed { errno: 0, message: why };
+            }
+            return run;
         }
         let mut private = Vec::new();
         for (name, stream) in [("stdout", &check.stdout), ("stderr", &check.stderr)] {
@@ -122,17 +144,105 @@ impl RealWorld {
         run
     }
 
+    /// The same in the exec zone of the check: no network, the tree and the artefact to read and nothing to write.
+    fn over_artefact_in_zone(
+        &mut self,
+        state: &State,
+        command: &Command,
+        check: &CommandRun,
+        mut env: Vec<(OsString, OsString)>,
+        limits: Limits,
+        label: &str,
+    ) -> (CommandRun, fact::CommandRun) {
+        let told = zones::inside(ARTEFACT);
+        let within = match self.show_artefact(check) {
+            Ok(shown) => Within {
+                zone: Zone::Exec,
+                source: self.check_root(),
+                binds: vec![Bind {
+                    source: shown,
+                    at: told.clone(),
+                    writable: false,
+                }],
+                inherited: self.env.clone(),
+                input: Some(told.join("stdout")),
+            },
+            Err(error) => {
+                let refusal = zones::unprepared(format!("the check's output cannot be shown to it: {error}"));
+                let run = never_ran(Vec::new(), refusal.message.clone());
+                return (run, zones::not_entered(Zone::Exec, refusal));
+            }
+        };
+        for name in STREAMS {
+            let path = told.join(name);
+            env.push((format!("LOOPEXEC_CHECK_{}", name.to_uppercase()).into(), path.into()));
+        }
+        let env = [self.check_env.clone(), env].concat();
+        let done = self.command(Job {
+            place: None,
+            within: Some(within),
+            argv: argv(command),
+            env,
+            input: Input::Closed,
+            output: Output::Read(&state.facts.policy().capture),
+            limits,
+            umask: engine::hermetic::umask(&state.facts.policy().oracle),
+            label: label.to_string(),
+        });
+        // As secret as what the check printed.
+        let _ = fs::remove_dir_all(self.run.path().join(ARTEFACT));
+        done
+    }
+
+    /// Puts what the check printed into a directory of its own, which belongs to whoever zones run as.
+    fn show_artefact(&self, check: &CommandRun) -> io::Result<PathBuf> {
+        let dir = self.run.path().join(ARTEFACT);
+        let _ = fs::remove_dir_all(&dir);
+        fs::create_dir(&dir)?;
+        for (name, stream) in STREAMS.into_iter().zip([&check.stdout, &check.stderr]) {
+            let (inline, file) = as_printed(stream);
+            match file {
+                Some(file) => io::copy(&mut foreign::open(file)?, &mut fs::File::create_new(dir.join(name))?)?,
+                None => {
+                    let bytes = inline.as_deref().unwrap_or_default();
+                    fs::write(dir.join(name), bytes)?;
+                    0
+                }
+            };
+        }
+        let owner = self.launching().ok().and_then(|(terms, _)| terms.owner());
+        hand_over(&dir, owner)?;
+        Ok(dir)
+    }
+
     /// The file that holds a stream as it was printed, and whether it was made for this.
     fn as_file(&self, name: &str, stream: &Captured) -> (PathBuf, bool) {
-        let (inline, file) = match &stream.unmasked {
-            Some(raw) => (&raw.inline, &raw.file),
-            None => (&stream.inline, &stream.spilled),
-        };
+        let (inline, file) = as_printed(stream);
         if let Some(file) = file {
             return (file.clone(), false);
         }
         let path = self.run.context().join(format!("check.{name}"));
         let _ = foreign::write(&path, inline.as_deref().unwrap_or_default());
         (path, true)
+    }
+}
+
+/// A stream as it was printed: kept whole, or in a file.
+fn as_printed(stream: &Captured) -> (&Option<Vec<u8>>, &Option<PathBuf>) {
+    match &stream.unmasked {
+        Some(raw) => (&raw.inline, &raw.file),
+        None => (&stream.inline, &stream.spilled),
+    }
+}
+
+/// Why an answer from a zone is none, if so: nobody says that it was in its zone, or the zone was not to be had.
+fn unbelievable(own: &fact::CommandRun) -> Option<String> {
+    let said = own.zone.as_ref().map(|zone| zone.said.as_str()).unwrap_or_default();
+    match (own.outcome, own.stop) {
+        (RunOutcome::ZoneRefused, _) => Some(format!("its zone did not start: {said}")),
+        (RunOutcome::ZoneLost, _) => Some(format!("its zone did not last: {said}")),
+        (_, StopCause::MemoryCap | StopCause::VolumeCap) => Some("it held more than a zone may".to_owned()),
+        _ if own.zone.is_none() && own.stop == StopCause::None => Some("nobody says in which zone it ran".to_owned()),
+        _ => None,
     }
 }

@@ -15,6 +15,7 @@ use super::zones;
 use crate::process::{
     CaptureSpec, Captured, CommandRun, CommandSpec, Deadlines, Input, Outcome, ProcessError, StopCause, Survivor,
 };
+use crate::zone::account::Ending;
 use crate::zone::{Bind, Order, Refusal, Zone, account};
 
 /// Variables that would lead a command's git astray when loopexec itself was started from a hook.
@@ -110,6 +111,8 @@ pub(super) struct Within {
     pub binds: Vec<Bind>,
     /// What of the environment an allow list chooses from.
     pub inherited: Vec<(OsString, OsString)>,
+    /// A file of the zone that it reads as its standard input.
+    pub input: Option<PathBuf>,
 }
 
 impl RealWorld {
@@ -167,8 +170,10 @@ impl RealWorld {
         match outcome {
             Ok(mut run) => {
                 let mut fact = record(&mut run, &self.run.blobs(), job.limits.run_deadline);
-                if let Some((zone, report)) = zoned {
-                    zones::account(&report, zone, &mut fact);
+                if let Some((zone, report)) = zoned
+                    && zones::account(&report, zone, &mut fact) == Some(Ending::Outlived)
+                {
+                    self.quarantine(zone, &mut fact);
                 }
                 (run, fact)
             }
@@ -188,6 +193,7 @@ impl RealWorld {
             inherited: within.inherited,
             env: command.env,
             umask: command.umask,
+            input: within.input,
             report: report.to_path_buf(),
         });
         let bytes = postcard::to_stdvec(&plan).map_err(|error| (zone, zones::unprepared(error.to_string())))?;
@@ -229,7 +235,7 @@ struct Started {
     umask: Option<u32>,
 }
 
-fn never_ran(survivors: Vec<Survivor>, message: String) -> CommandRun {
+pub(super) fn never_ran(survivors: Vec<Survivor>, message: String) -> CommandRun {
     CommandRun {
         outcome: Outcome::StartFailed { errno: 0, message },
         stop: None,

@@ -99,6 +99,7 @@ impl RealWorld {
                         writable: true,
                     }],
                     inherited: [self.env.clone(), self.work_env.clone()].concat(),
+                    input: None,
                 };
                 let told = inside("context");
                 let mut env = self.told(state, iteration, &told, &told.join("ask"));
@@ -109,7 +110,9 @@ impl RealWorld {
                     ..job
                 };
                 let (_, mut run) = self.command(job);
-                if run.outcome != RunOutcome::ZoneRefused
+                let is_usable = run.outcome != RunOutcome::ZoneRefused && run.stop != StopCause::VolumeCap;
+                if is_usable
+                    && self.zones.as_ref().is_some_and(|zones| zones.agent.is_some())
                     && let Err(why) = self.bring_back(before)
                 {
                     lose(&mut run, Zone::Agent, why);
@@ -192,6 +195,21 @@ impl RealWorld {
         zones.terms.as_ref().map_err(Clone::clone)
     }
 
+    /// Sets aside what something that outlived its zone may still write, and says where it is.
+    pub(super) fn quarantine(&mut self, zone: Zone, fact: &mut Fact) {
+        let volume = self.zones.as_mut().and_then(|zones| match zone {
+            Zone::Agent => zones.agent.take(),
+            Zone::Exec => zones.exec.take(),
+        });
+        if let (Some(volume), Some(seen)) = (volume, &mut fact.zone) {
+            seen.said = format!(
+                "{}; its volume is kept and used no more: {}",
+                seen.said,
+                volume.quarantine()
+            );
+        }
+    }
+
     /// What the work changed, and nothing else, in the user's tree.
     fn bring_back(&mut self, before: TreeId) -> Result<(), String> {
         let volume = self.zones.as_mut().and_then(|zones| zones.agent.as_mut());
@@ -248,6 +266,7 @@ impl RealWorld {
             source,
             binds,
             inherited: self.env.clone(),
+            input: None,
         })
     }
 
@@ -258,7 +277,12 @@ impl RealWorld {
     /// Takes out of what the check shares with the governor whatever is no plain file. What cannot be settled cannot be
     /// read either, and its absence is told.
     pub(super) fn settle_exec_zone(&self, reports: &Path) {
-        let terms = self.zones.as_ref().and_then(|zones| zones.terms.as_ref().ok());
+        // Without a copy or a volume there is nothing of a check's own: one that was set aside is not looked at again.
+        let zones = self
+            .zones
+            .as_ref()
+            .filter(|zones| zones.is_copy || zones.exec.is_some());
+        let terms = zones.and_then(|zones| zones.terms.as_ref().ok());
         let outputs = terms.into_iter().flat_map(|terms| terms.outputs());
         let outputs = outputs.map(|output| self.check_root().join(output));
         for dir in outputs.chain([reports.to_path_buf()]).chain(self.injected()) {
@@ -284,25 +308,28 @@ impl RealWorld {
 }
 
 /// What the launcher left word of, as a part of the fact, and what it makes of the end of the command.
-pub(super) fn account(report: &Path, zone: Zone, fact: &mut Fact) {
+pub(super) fn account(report: &Path, zone: Zone, fact: &mut Fact) -> Option<Ending> {
     let Some((seen, ending)) = account::account(report, zone) else {
         // Killed with all of its zone, for a reason that is known already; or gone, which nobody asked for.
         if fact.stop == StopCause::None {
             lose(fact, zone, "its launcher ended without a word".to_owned());
         }
-        return;
+        return None;
     };
     fact.zone = Some(seen);
-    match ending {
+    match &ending {
         Ending::Refused => fact.outcome = RunOutcome::ZoneRefused,
         Ending::MemoryCap => fact.stop = StopCause::MemoryCap,
         Ending::EgressCap => fact.stop = StopCause::EgressCap,
+        Ending::VolumeCap => fact.stop = StopCause::VolumeCap,
+        Ending::Outlived => fact.outcome = RunOutcome::ZoneLost,
         // Whoever ended the command has said why.
         _ if fact.stop != StopCause::None => {}
-        Ending::NotStarted { errno } => (fact.outcome, fact.code) = not_started(errno),
+        Ending::NotStarted { errno } => (fact.outcome, fact.code) = not_started(*errno),
         Ending::Lost => fact.outcome = RunOutcome::ZoneLost,
         Ending::AsSeen => {}
     }
+    Some(ending)
 }
 
 fn not_started(errno: i32) -> (RunOutcome, i32) {

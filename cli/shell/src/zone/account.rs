@@ -23,6 +23,9 @@ pub(crate) enum Ending {
     Lost,
     MemoryCap,
     EgressCap,
+    VolumeCap,
+    /// Something of the zone is still there: what it may write is not to be used again.
+    Outlived,
 }
 
 /// The words that start the launcher.
@@ -36,6 +39,7 @@ pub(crate) fn account(report: &Path, zone: Zone) -> Option<(ZoneSeen, Ending)> {
     let left: ZoneReport = serde_json::from_slice(&bytes).ok()?;
     let mut seen = ZoneSeen {
         facts: left.facts.as_ref().map(ToString::to_string).unwrap_or_default(),
+        fixed: left.facts.map(|facts| facts.fixed).unwrap_or_default(),
         left_inside: left.left_inside,
         egress: left.egress,
         ..blank(zone)
@@ -45,7 +49,12 @@ pub(crate) fn account(report: &Path, zone: Zone) -> Option<(ZoneSeen, Ending)> {
         seen.said = refused.message;
         return Some((seen, Ending::Refused));
     }
+    if left.outlived {
+        seen.said = "it could not be ended, and something of it is still there".to_owned();
+        return Some((seen, Ending::Outlived));
+    }
     let ending = match (left.cap.as_deref(), left.ended) {
+        (Some("volume"), _) => Ending::VolumeCap,
         (Some("memory"), _) => Ending::MemoryCap,
         (Some(cap), _) => {
             seen.said = cap.to_owned();
@@ -78,6 +87,7 @@ pub(crate) fn blank(zone: Zone) -> ZoneSeen {
     ZoneSeen {
         zone,
         facts: String::new(),
+        fixed: Vec::new(),
         refused: None,
         said: String::new(),
         left_inside: 0,
@@ -114,6 +124,16 @@ mod tests {
             ..ended.clone()
         };
         assert_eq!(ending(&capped), Ending::EgressCap);
+        let full = ZoneReport {
+            cap: Some("volume".into()),
+            ..ended.clone()
+        };
+        assert_eq!(ending(&full), Ending::VolumeCap);
+        let stuck = ZoneReport {
+            outlived: true,
+            ..ended.clone()
+        };
+        assert_eq!(ending(&stuck), Ending::Outlived, "whatever its command did");
         let refused = ZoneReport {
             refused: Some(Refusal {
                 cause: RefusalCause::ProbeFailed,

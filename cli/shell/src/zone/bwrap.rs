@@ -140,6 +140,20 @@ pub(super) fn arguments(plan: &ZonePlan, system: &System, sources: &Sources, mad
     list.0
 }
 
+/// Where a zone of this plan has something that is not the kernel's own account of itself.
+pub(super) fn shown_at(plan: &ZonePlan, system: &System) -> Vec<PathBuf> {
+    let own = [TMP_AT, HOME_AT, INIT_AT].map(PathBuf::from);
+    let binds = plan.binds.iter().map(|bind| bind.at.clone());
+    let made = MADE.iter().map(|(at, _)| PathBuf::from(at));
+    let below = plan.work.outputs.iter().cloned().chain([plan.work.at.clone()]);
+    own.into_iter()
+        .chain(system.shown.iter().cloned())
+        .chain(made)
+        .chain(binds)
+        .chain(below)
+        .collect()
+}
+
 /// The same for people, by the paths of the plan: the launcher hands bwrap descriptors in their place.
 pub fn rendered(plan: &ZonePlan) -> Vec<OsString> {
     if let Some(container) = &plan.container {

@@ -30,7 +30,7 @@ use super::report::Ended;
 use crate::process::bytes;
 
 /// The longest message; words of people in it are cut to fit.
-const MESSAGE_MAX_BYTES: usize = 16 * 1024;
+const MESSAGE_MAX_BYTES: usize = 64 * 1024;
 
 /// Words longer than this are cut.
 const WORDS_MAX_BYTES: usize = 4 * 1024;
@@ -83,6 +83,8 @@ pub(super) struct Parcel {
     pub(super) env: Vec<(OsString, OsString)>,
     #[serde(with = "bytes::one")]
     pub(super) cwd: PathBuf,
+    #[serde(with = "bytes::list")]
+    pub(super) input: Vec<PathBuf>,
     pub(super) umask: u32,
     pub(super) limits: Limits,
     /// Files and directories that it may write below, beside the scratch of every zone.
@@ -178,6 +180,7 @@ mod tests {
             argv: vec!["true".into()],
             env: vec![("LONG".into(), "x".repeat(1 << 20).into())],
             cwd: "/".into(),
+            input: vec!["/in".into()],
             umask: 0o22,
             limits: Limits {
                 memory_bytes: 1,
@@ -185,6 +188,8 @@ mod tests {
                 open_files: 3,
                 file_bytes: 4,
                 scratch_bytes: 5,
+                volume_bytes: 6,
+                processors: Some(7),
             },
             writable: vec!["/out".into()],
         };

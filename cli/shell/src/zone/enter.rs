@@ -39,8 +39,10 @@ pub(super) fn enter() -> ExitCode {
 
 fn become_command(line: &Line) -> Result<std::convert::Infallible, Word> {
     let parcel = open(line).map_err(|error| Word::failed("what to start cannot be read", &error))?;
-    stand_alone().map_err(|error| Word::failed("the command cannot be set apart", &error))?;
+    stand_alone(parcel.input.first()).map_err(|error| Word::failed("the command cannot be set apart", &error))?;
     limits::hold(&parcel.limits).map_err(|error| Word::failed("its limits cannot be set", &error))?;
+    let processors = limits::confine(parcel.limits.processors)
+        .map_err(|error| Word::failed("its processors cannot be chosen", &error))?;
     umask(Mode::from_raw_mode(parcel.umask));
     chdir(&parcel.cwd).map_err(|error| {
         let at = parcel.cwd.display();
@@ -50,7 +52,7 @@ fn become_command(line: &Line) -> Result<std::convert::Infallible, Word> {
         )
     })?;
     let file = find(&parcel)?;
-    let confined = confine(&parcel.writable)?;
+    let confined = confine(&parcel.writable, processors)?;
     line.send(&Word::Confined(confined), &[])
         .map_err(|error| Word::failed("it cannot be told that the command is bound", &error))?;
     let [file, words, env] = strings(&file, &parcel)
@@ -102,11 +104,12 @@ fn open(line: &Line) -> io::Result<Parcel> {
     Parcel::unpack(parcel)
 }
 
-/// No terminal, no input, no descriptor but the outputs.
-fn stand_alone() -> io::Result<()> {
+/// No terminal, no descriptor but the outputs, and for input a file of the zone's own or none.
+fn stand_alone(input: Option<&PathBuf>) -> io::Result<()> {
     close_on_exec_from(3)?;
     setsid()?;
-    rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
+    let input = input.map_or(Path::new("/dev/null"), PathBuf::as_path);
+    rustix::stdio::dup2_stdin(File::open(input)?)?;
     Ok(())
 }
 
@@ -125,7 +128,7 @@ fn find(parcel: &Parcel) -> Result<PathBuf, Word> {
     })
 }
 
-fn confine(writable: &[PathBuf]) -> Result<Confined, Word> {
+fn confine(writable: &[PathBuf], processors: u32) -> Result<Confined, Word> {
     let landlock_abi =
         landlock::bind(writable).map_err(|error| Word::failed("its files cannot be bound by Landlock", &error))?;
     seccomp::bind().map_err(|error| Word::failed("its system calls cannot be filtered", &error))?;
@@ -135,7 +138,14 @@ fn confine(writable: &[PathBuf]) -> Result<Confined, Word> {
     if !seccomp {
         return Err(Word::Failed("its system calls are not filtered".to_owned()));
     }
-    Ok(Confined { landlock_abi, seccomp })
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let umask = field(&status, "Umask").and_then(|digits| u32::from_str_radix(&digits, 8).ok());
+    Ok(Confined {
+        landlock_abi,
+        seccomp,
+        processors,
+        umask,
+    })
 }
 
 fn not_started(error: &io::Error, message: String) -> Word {

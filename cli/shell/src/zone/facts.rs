@@ -2,13 +2,18 @@
 
 use std::fs;
 use std::io;
+use std::path::Path;
 
 use rustix::fs::{StatVfsMountFlags, statvfs};
 use rustix::process::{getgid, getpid, getuid};
+use rustix::system::uname;
 use serde::{Deserialize, Serialize};
 
 use super::INIT_AT;
-use super::report::{Tier, ZoneFacts};
+use super::bwrap::{HOST, ID, System, shown_at};
+use super::mounts::{Mounted, mounts};
+use super::plan::{HOME_AT, Network, TMP_AT, ZonePlan};
+use super::report::{Fixture, Tier, ZoneFacts};
 
 /// Every kind that a zone has its own of. (`time` moves no clock that anybody reads.)
 const NAMESPACES: [&str; 7] = ["cgroup", "ipc", "mnt", "net", "pid", "user", "uts"];
@@ -18,6 +23,9 @@ const CAPABILITIES: [&str; 4] = ["CapInh", "CapPrm", "CapEff", "CapAmb"];
 
 /// Places that nobody in a zone may write to, whatever the permissions in them say.
 const READ_ONLY: [&str; 5] = ["/", "/usr", "/dev", "/proc/sys", INIT_AT];
+
+/// How the kernel calls a file system in memory.
+const SCRATCH: &str = "tmpfs";
 
 /// As read in `/proc`; nothing is judged.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,6 +39,12 @@ pub(super) struct Seen {
     pub(super) capabilities: Vec<(String, String)>,
     pub(super) no_new_privileges: bool,
     pub(super) interfaces: Vec<String>,
+    /// The session that it is in; 0 for one of the outside.
+    pub(super) session: i32,
+    /// The name that the machine has in here.
+    pub(super) host: String,
+    /// Every place of the zone that something is mounted at, but for what the kernel shows, and the kind of it.
+    pub(super) mounts: Vec<Mounted>,
     /// Those of [`READ_ONLY`] that are mounted otherwise.
     pub(super) writable: Vec<String>,
     /// Open descriptors other than 0 to 2 that the init did not open itself.
@@ -42,6 +56,9 @@ pub(super) struct Seen {
 pub(super) struct Confined {
     pub(super) landlock_abi: u32,
     pub(super) seccomp: bool,
+    pub(super) processors: u32,
+    /// As the kernel tells it.
+    pub(super) umask: Option<u32>,
 }
 
 impl Seen {
@@ -60,13 +77,17 @@ impl Seen {
                 .collect(),
             no_new_privileges: field(&status, "NoNewPrivs").as_deref() == Some("1"),
             interfaces: interfaces(&fs::read_to_string("/proc/self/net/dev")?),
+            session: session(&fs::read_to_string("/proc/self/stat")?),
+            host: uname().nodename().to_string_lossy().into_owned(),
+            mounts: mounts(&fs::read("/proc/self/mountinfo")?),
             writable: writable(),
             descriptors,
         })
     }
 
     /// What is not as it must be, as a sentence; `outside` are the namespaces of the launcher.
-    pub(super) fn fault(&self, uid: u32, outside: &[(String, String)]) -> Option<String> {
+    pub(super) fn fault(&self, plan: &ZonePlan, outside: &[(String, String)]) -> Option<String> {
+        let uid = ID;
         if self.pid != 1 {
             return Some(format!("its first process is number {} there, not 1", self.pid));
         }
@@ -95,6 +116,16 @@ impl Seen {
         if !self.writable.is_empty() {
             return Some(format!("not read-only in it: {}", self.writable.join(" ")));
         }
+        // Of the session of whoever started it, a terminal could be told what to do.
+        if self.session != self.pid {
+            return Some("it has no session of its own".to_owned());
+        }
+        if self.host != HOST {
+            return Some(format!("it is called {}, not {HOST}", self.host));
+        }
+        if let Some(other) = self.unplanned(plan) {
+            return Some(format!("{} is mounted in it, which nobody planned", other.display()));
+        }
         if !self.descriptors.is_empty() {
             return Some(format!(
                 "descriptors {:?} of the outside are open in it",
@@ -110,8 +141,38 @@ impl Seen {
         inside.is_some() && inside != of(outside)
     }
 
+    /// A mount that is neither the root's own nor at or below something that the plan shows.
+    fn unplanned(&self, plan: &ZonePlan) -> Option<&Path> {
+        let shown = shown_at(plan, &System::look());
+        let is_planned = |mounted: &&Mounted| match mounted.at == Path::new("/") {
+            true => mounted.kind == SCRATCH,
+            false => shown.iter().any(|place| mounted.at.starts_with(place)),
+        };
+        let unplanned = self.mounts.iter().find(|mounted| !is_planned(mounted));
+        unplanned.map(|mounted| mounted.at.as_path())
+    }
+
+    /// Which surroundings of its command the zone fixed, by what was seen of them in here.
+    fn fixed(&self, plan: &ZonePlan, confined: Confined) -> Vec<Fixture> {
+        let is_own = |name: &str, at: &str| {
+            let told = plan.env.iter().rev().find(|(known, _)| known == name);
+            let is_scratch = |mounted: &Mounted| mounted.at == Path::new(at) && mounted.kind == SCRATCH;
+            told.is_some_and(|(_, value)| value == at) && self.mounts.iter().any(is_scratch)
+        };
+        let is_fixed = |fixture: &Fixture| match fixture {
+            Fixture::Network => plan.network == Network::Nothing && self.interfaces == ["lo"],
+            Fixture::Root => !self.mounts.is_empty() && self.unplanned(plan).is_none(),
+            Fixture::Home => is_own("HOME", HOME_AT),
+            Fixture::Tmp => is_own("TMPDIR", TMP_AT),
+            Fixture::Host => self.host == HOST && self.uid == ID,
+            Fixture::Processors => plan.limits.processors == Some(confined.processors),
+            Fixture::Umask => confined.umask == Some(plan.umask),
+        };
+        Fixture::ALL.iter().copied().filter(is_fixed).collect()
+    }
+
     /// As the report tells it.
-    pub(super) fn told(&self, confined: Confined) -> ZoneFacts {
+    pub(super) fn told(&self, plan: &ZonePlan, confined: Confined) -> ZoneFacts {
         let effective = self.capabilities.iter().find(|(set, _)| set == "CapEff");
         ZoneFacts {
             backend: "bwrap".to_owned(),
@@ -124,6 +185,8 @@ impl Seen {
             landlock_abi: confined.landlock_abi,
             seccomp: confined.seccomp,
             tier: Tier::Rlimit,
+            processors: confined.processors,
+            fixed: self.fixed(plan, confined),
         }
     }
 }
@@ -143,6 +206,15 @@ pub(super) fn field(status: &str, name: &str) -> Option<String> {
         .lines()
         .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
     line.map(|value| value.trim().to_owned())
+}
+
+/// The session that the kernel tells of this process; 0 for one that is not in this namespace, and for no answer.
+fn session(stat: &str) -> i32 {
+    // The name before it may hold anything, and ends with the last bracket.
+    let words = stat.rsplit_once(") ").map(|(_, words)| words.split(' '));
+    words
+        .and_then(|mut words| words.nth(3)?.parse().ok())
+        .unwrap_or_default()
 }
 
 /// A place that is not there is not as it must be either.
@@ -170,9 +242,63 @@ fn interfaces(table: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::zone::plan::{Bind, Egress, Limits, Work, Zone};
 
     fn pairs(keys: &[&str], value: &str) -> Vec<(String, String)> {
         keys.iter().map(|key| ((*key).to_owned(), value.to_owned())).collect()
+    }
+
+    fn plan() -> ZonePlan {
+        let own = |name: &str, value: &str| (name.into(), value.into());
+        ZonePlan {
+            zone: Zone::Exec,
+            bwrap: "/usr/bin/bwrap".into(),
+            binds: vec![Bind {
+                source: "/tools".into(),
+                at: "/opt/tools".into(),
+                writable: false,
+            }],
+            work: Work {
+                source: "/copy".into(),
+                at: "/project".into(),
+                writable: false,
+                outputs: Vec::new(),
+            },
+            network: Network::Nothing,
+            limits: Limits {
+                memory_bytes: 1,
+                processes: 1,
+                open_files: 1,
+                file_bytes: 1,
+                scratch_bytes: 1,
+                volume_bytes: 1,
+                processors: Some(2),
+            },
+            drop_to: None,
+            umask: 0o22,
+            env: vec![own("HOME", HOME_AT), own("TMPDIR", TMP_AT)],
+            argv: vec!["true".into()],
+            cwd: "/project".into(),
+            input: Vec::new(),
+            report: "/report".into(),
+            container: None,
+        }
+    }
+
+    fn mounted(at: &str, kind: &str) -> Mounted {
+        Mounted {
+            at: at.into(),
+            kind: kind.to_owned(),
+        }
+    }
+
+    fn confined() -> Confined {
+        Confined {
+            landlock_abi: 1,
+            seccomp: true,
+            processors: 2,
+            umask: Some(0o22),
+        }
     }
 
     fn sound() -> Seen {
@@ -184,13 +310,25 @@ mod tests {
             capabilities: pairs(&CAPABILITIES, "0000000000000000"),
             no_new_privileges: true,
             interfaces: vec!["lo".to_owned()],
+            session: 1,
+            host: HOST.to_owned(),
+            mounts: [
+                ("/", SCRATCH),
+                ("/usr", "ext4"),
+                (HOME_AT, SCRATCH),
+                (TMP_AT, SCRATCH),
+                ("/opt/tools", "ext4"),
+                ("/project", "ext4"),
+            ]
+            .map(|(at, kind)| mounted(at, kind))
+            .to_vec(),
             writable: Vec::new(),
             descriptors: Vec::new(),
         }
     }
 
     fn fault(seen: &Seen) -> Option<String> {
-        seen.fault(1000, &pairs(&NAMESPACES, "outside"))
+        seen.fault(&plan(), &pairs(&NAMESPACES, "outside"))
     }
 
     #[test]
@@ -204,7 +342,7 @@ mod tests {
     #[test]
     fn each_fact_that_is_otherwise_is_a_fault_of_its_own() {
         type Spoil = fn(&mut Seen);
-        let spoiled: [(Spoil, &str); 11] = [
+        let spoiled: [(Spoil, &str); 15] = [
             (|seen| seen.pid = 2, "number 2"),
             (|seen| seen.uid = 0, "0:1000"),
             (|seen| seen.gid = 0, "1000:0"),
@@ -216,6 +354,10 @@ mod tests {
             (|seen| seen.interfaces.push("eth0".to_owned()), "eth0"),
             (|seen| seen.writable.push("/usr".to_owned()), "read-only in it: /usr"),
             (|seen| seen.descriptors.push(7), "[7]"),
+            (|seen| seen.session = 0, "no session of its own"),
+            (|seen| seen.host = "builder".to_owned(), "called builder"),
+            (|seen| seen.mounts.push(mounted("/home", "ext4")), "/home is mounted"),
+            (|seen| seen.mounts[0].kind = "ext4".to_owned(), "/ is mounted"),
         ];
         for (spoil, word) in spoiled {
             let mut seen = sound();
@@ -223,6 +365,48 @@ mod tests {
             let said = fault(&seen).unwrap_or_default();
             assert!(said.contains(word), "{word}: {said}");
         }
+    }
+
+    #[test]
+    fn what_was_fixed_is_told_by_what_was_seen_and_no_more_of_it() {
+        assert_eq!(sound().fixed(&plan(), confined()), Fixture::ALL);
+        type Spoil = fn(&mut Seen, &mut ZonePlan, &mut Confined);
+        let spoiled: [(Spoil, Fixture); 8] = [
+            (|seen, _, _| seen.interfaces.push("eth0".to_owned()), Fixture::Network),
+            (|_, plan, _| plan.network = Network::Proxy(egress()), Fixture::Network),
+            (|seen, _, _| seen.mounts.push(mounted("/srv", "ext4")), Fixture::Root),
+            (|seen, _, _| seen.mounts[2].kind = "ext4".to_owned(), Fixture::Home),
+            (|_, plan, _| plan.env[1].1 = "/project".into(), Fixture::Tmp),
+            (|seen, _, _| seen.host = "builder".to_owned(), Fixture::Host),
+            (|_, _, confined| confined.processors = 1, Fixture::Processors),
+            (|_, _, confined| confined.umask = None, Fixture::Umask),
+        ];
+        for (spoil, lost) in spoiled {
+            let (mut seen, mut plan, mut confined) = (sound(), plan(), confined());
+            spoil(&mut seen, &mut plan, &mut confined);
+            let left: Vec<Fixture> = Fixture::ALL.iter().copied().filter(|known| *known != lost).collect();
+            assert_eq!(seen.fixed(&plan, confined), left, "{lost}");
+        }
+    }
+
+    fn egress() -> Egress {
+        Egress {
+            allow: Vec::new(),
+            connections_max: 1,
+            concurrent_max: 1,
+            bytes_max: 1,
+            idle_ms: 1,
+            total_ms: 1,
+            gateway: None,
+        }
+    }
+
+    #[test]
+    fn a_session_is_read_whatever_the_program_is_called() {
+        assert_eq!(session("7 (odd ) 1 2) S 1 7 9 0 -1 4194560"), 9);
+        assert_eq!(session("nothing of the kind"), 0);
+        let own = session(&fs::read_to_string("/proc/self/stat").unwrap());
+        assert_eq!(own, rustix::process::getsid(None).unwrap().as_raw_pid());
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use rustix::io;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use super::plan::Limits;
 
@@ -18,6 +19,27 @@ pub(super) fn hold(limits: &Limits) -> io::Result<()> {
     wanted
         .into_iter()
         .try_for_each(|(resource, wanted)| setrlimit(resource, lowered(getrlimit(resource), wanted)))
+}
+
+/// Leaves this process, and everything that it starts, the first of its processors; how many those are. Fewer than
+/// `at_most` where it had no more.
+pub(super) fn confine(at_most: Option<u32>) -> io::Result<u32> {
+    let had = sched_getaffinity(None)?;
+    let Some(at_most) = at_most else {
+        return Ok(had.count());
+    };
+    let mut left = CpuSet::new();
+    let usable = (0..CpuSet::MAX_CPU).filter(|number| had.is_set(*number));
+    for number in usable.take(at_most.max(1) as usize) {
+        left.set(number);
+    }
+    sched_setaffinity(None, &left)?;
+    Ok(sched_getaffinity(None)?.count())
+}
+
+/// The processors that this process may use.
+pub(super) fn available() -> u32 {
+    sched_getaffinity(None).map_or(1, |set| set.count())
 }
 
 fn lowered(present: Rlimit, wanted: u64) -> Rlimit {

@@ -3,22 +3,28 @@
 use std::ffi::OsString;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::bwrap::ID;
 use super::control::{Order, Parcel, Word};
 use super::facts::{Seen, namespaces};
 use super::launch::{Parent, Started, refuse};
 use super::plan::{Network, ZonePlan};
 use super::proxy::Over;
 use super::report::{Ended, Refusal, ZoneReport};
-use super::watch::resident_bytes;
+use super::watch::{Kept, resident_bytes};
 use super::way::Way;
 
 /// Between two looks at what the zone holds.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+/// Of that time so much is spent on what it keeps on disk.
+const WALK: Duration = Duration::from_millis(20);
+
+/// The cap that is passed by that.
+const VOLUME: &str = "volume";
 
 /// What an ending zone is given before it is killed.
 const END_LIMIT: Duration = Duration::from_secs(2);
@@ -34,6 +40,7 @@ pub(super) struct Outside<'a> {
     seen: Option<Seen>,
     /// The way out, for zones that have one.
     way: Option<Way>,
+    kept: Kept,
 }
 
 impl<'a> Outside<'a> {
@@ -45,6 +52,7 @@ impl<'a> Outside<'a> {
             report,
             seen: None,
             way: None,
+            kept: Kept::below(writable(plan)),
         }
     }
 
@@ -70,6 +78,10 @@ impl<'a> Outside<'a> {
         self.end();
         if !self.is_decided() {
             self.conclude();
+        }
+        // Passed between two looks, it was passed all the same.
+        if self.seen.is_some() && self.kept.exceeds_in_all(self.plan.limits.volume_bytes) {
+            self.report.cap.get_or_insert_with(|| VOLUME.to_owned());
         }
         if let Some(mut way) = self.way.take() {
             way.close();
@@ -110,7 +122,9 @@ impl<'a> Outside<'a> {
                 }
                 self.seen = Some(*seen);
             }
-            Word::Confined(confined) => self.report.facts = self.seen.as_ref().map(|seen| seen.told(confined)),
+            Word::Confined(confined) => {
+                self.report.facts = self.seen.as_ref().map(|seen| seen.told(self.plan, confined))
+            }
             Word::Failed(what) => self.report.refused = Some(refuse(what)),
             Word::Ended { ended, left_inside } => {
                 self.report.ended = Some(ended);
@@ -123,7 +137,7 @@ impl<'a> Outside<'a> {
     /// Judges what the init saw, and says GO.
     fn let_start(&mut self, seen: &Seen, with: Vec<OwnedFd>) -> Result<(), Refusal> {
         let outside = namespaces().map_err(|error| refuse(format!("/proc does not show namespaces: {error}")))?;
-        if let Some(fault) = seen.fault(ID, &outside) {
+        if let Some(fault) = seen.fault(self.plan, &outside) {
             return Err(refuse(fault));
         }
         let mut env = self.plan.env.clone();
@@ -142,8 +156,16 @@ impl<'a> Outside<'a> {
     /// Ends a zone that holds more than it may.
     fn look(&mut self) {
         let over = resident_bytes(self.started.bwrap.id()) > self.plan.limits.memory_bytes;
-        if over && !self.is_decided() {
-            self.report.cap = Some("memory".to_owned());
+        let until = Instant::now() + WALK;
+        let most = self.plan.limits.volume_bytes;
+        let cap = match over {
+            true => Some("memory"),
+            false => self.kept.exceeds(most, || Instant::now() >= until).then_some(VOLUME),
+        };
+        if let Some(cap) = cap
+            && !self.is_decided()
+        {
+            self.report.cap = Some(cap.to_owned());
             self.report.ended = Some(Ended::Signaled(9));
         }
     }
@@ -161,14 +183,15 @@ impl<'a> Outside<'a> {
         });
     }
 
-    /// The zone is gone on return: its process 1 held the other end of the line, and bwrap waits for that process.
+    /// The zone is gone on return, or said not to be: its process 1 holds the other end of the line, and bwrap waits for that
+    /// process.
     fn end(&mut self) {
         // Refused, it is gone already.
         let _unheard = self.started.line.send(&Order::Stop, &[]);
         if !self.closes(END_LIMIT) {
             // With bwrap goes process 1, and with that everybody.
             let _gone = self.started.bwrap.kill();
-            self.closes(END_LIMIT);
+            self.report.outlived = !self.closes(END_LIMIT);
         }
         let _reaped = self.started.bwrap.wait();
     }
@@ -226,6 +249,13 @@ fn explain(words: &str) -> String {
     words.to_owned()
 }
 
+/// What a zone may write on disk, where the governor has it.
+fn writable(plan: &ZonePlan) -> Vec<PathBuf> {
+    let work = Some(&plan.work.source).filter(|_| plan.work.writable);
+    let binds = plan.binds.iter().filter(|bind| bind.writable).map(|bind| &bind.source);
+    work.into_iter().chain(binds).cloned().collect()
+}
+
 /// All that the command gets to know.
 fn parcel(plan: &ZonePlan, env: Vec<(OsString, OsString)>) -> Parcel {
     let work = Some(&plan.work.at).filter(|_| plan.work.writable);
@@ -234,6 +264,7 @@ fn parcel(plan: &ZonePlan, env: Vec<(OsString, OsString)>) -> Parcel {
         argv: plan.argv.clone(),
         env,
         cwd: plan.cwd.clone(),
+        input: plan.input.clone(),
         umask: plan.umask,
         limits: plan.limits,
         writable: work

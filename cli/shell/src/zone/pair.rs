@@ -166,6 +166,7 @@ impl Pair<'_> {
             },
             env: Vec::new(),
             umask: None,
+            input: None,
             report,
         }
     }

@@ -125,6 +125,10 @@ pub struct Limits {
     pub file_bytes: u64,
     /// All of `/tmp`, home and `/dev/shm` each.
     pub scratch_bytes: u64,
+    /// All that it may write on disk: work tree and binds, with what was there before.
+    pub volume_bytes: u64,
+    /// How many processors it may run on; `None` for all there are.
+    pub processors: Option<u32>,
 }
 
 /// One zone, for one command.
@@ -153,6 +157,9 @@ pub struct ZonePlan {
     pub argv: Vec<OsString>,
     #[serde(with = "bytes::one")]
     pub cwd: PathBuf,
+    /// A file of the zone that the command reads as its standard input; without one that is empty.
+    #[serde(with = "bytes::list")]
+    pub input: Vec<PathBuf>,
     /// Where the launcher leaves its [`super::ZoneReport`], as JSON, made anew: a place no zone sees.
     #[serde(with = "bytes::one")]
     pub report: PathBuf,

@@ -81,6 +81,7 @@ fn prepare(terms: &Terms, zone: Zone, env: &Variables) -> Result<(Scratch, ZoneP
         inherited: env.to_vec(),
         env: Vec::new(),
         umask: None,
+        input: None,
         report: scratch.shelf().join("zone.json"),
     });
     Ok((scratch, plan))

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-pub use engine::event::zone::{EgressSeen as Connection, ZoneRefusal as RefusalCause};
+pub use engine::event::zone::{EgressSeen as Connection, Fixture, ZoneRefusal as RefusalCause};
+use engine::words::counted;
 use serde::{Deserialize, Serialize};
 
 /// What the limits of a zone rest on (SPEC 14.6.1).
@@ -30,6 +31,10 @@ pub struct ZoneFacts {
     pub landlock_abi: u32,
     pub seccomp: bool,
     pub tier: Tier,
+    /// Processors that the command may use.
+    pub processors: u32,
+    /// Which of the command's surroundings the zone fixed.
+    pub fixed: Vec<Fixture>,
 }
 
 impl fmt::Display for ZoneFacts {
@@ -59,7 +64,8 @@ impl fmt::Display for ZoneFacts {
         f.write_str(match self.tier {
             Tier::Cgroup => ", limits by cgroup",
             Tier::Rlimit => ", limits by rlimit",
-        })
+        })?;
+        write!(f, ", {}", counted(self.processors.into(), "processor"))
     }
 }
 
@@ -96,4 +102,6 @@ pub struct ZoneReport {
     pub cap: Option<String>,
     /// Processes that were still there inside when the command had ended, and went with the zone.
     pub left_inside: u32,
+    /// The zone could not be ended: something of it is still there.
+    pub outlived: bool,
 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use engine::event::policy::{IsolationPolicy, Policy};
 
 use super::credential::Key;
+use super::limits::available;
 use super::plan::{Bears, Container, Gateway};
 use super::plan::{HOME_AT, TMP_AT};
 use super::toolchain::{self, SYSTEM, Search, Toolchain};
@@ -61,6 +62,8 @@ pub struct Terms {
     container: Option<Container>,
     /// Where plain requests of the work go, and the key that they get on the way.
     gateway: Option<Gateway>,
+    /// Processors of the governor.
+    processors: u32,
 }
 
 /// One command for a zone.
@@ -77,6 +80,8 @@ pub(crate) struct Order {
     /// What this one gets on top.
     pub(crate) env: Variables,
     pub(crate) umask: Option<u32>,
+    /// A file of the zone for its standard input.
+    pub(crate) input: Option<PathBuf>,
     pub(crate) report: PathBuf,
 }
 
@@ -152,6 +157,7 @@ impl Terms {
             drop_to,
             container,
             gateway: gateway(&policy.isolation, said)?,
+            processors: available(),
         })
     }
 
@@ -230,6 +236,9 @@ impl Terms {
             open_files: OPEN_FILES,
             file_bytes: self.isolation.memory_max_bytes,
             scratch_bytes: self.isolation.scratch_max_bytes,
+            volume_bytes: self.isolation.volume_max_bytes,
+            // What is the same for every check of a run may be another number on another machine.
+            processors: (!is_work).then(|| self.isolation.processors.unwrap_or(self.processors)),
         };
         ZonePlan {
             zone,
@@ -249,6 +258,7 @@ impl Terms {
             umask: order.umask.unwrap_or(self.umask),
             argv: order.argv,
             cwd: self.at.clone(),
+            input: order.input.into_iter().collect(),
             report: order.report,
         }
     }
@@ -367,7 +377,9 @@ fn named(policy: &Policy, at: &Path, env: &[(OsString, OsString)]) -> Vec<PathBu
         .into_iter()
         .map(|program| PathBuf::from(OsStr::from_bytes(&program.path.0)))
         .collect();
-    for command in [&policy.exec, &policy.oracle.check] {
+    let oracle = &policy.oracle;
+    let beside = oracle.failures_cmd.iter().chain(&oracle.integrity_cmd);
+    for command in [&policy.exec, &oracle.check].into_iter().chain(beside) {
         for word in &command.words {
             let parts = word
                 .0

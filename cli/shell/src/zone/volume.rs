@@ -56,6 +56,14 @@ impl Volume {
         Ok(volume)
     }
 
+    /// Leaves it as it is, for somebody to look at: nothing of it is used or removed again. Where it is then.
+    pub(crate) fn quarantine(self) -> String {
+        match self.scratch.set_aside() {
+            Ok(place) => place.display().to_string(),
+            Err(error) => error.to_string(),
+        }
+    }
+
     /// The copy.
     pub(crate) fn place(&self) -> PathBuf {
         self.scratch.tree()
@@ -310,6 +318,23 @@ mod tests {
         let link = fs::symlink_metadata(volume.place().join("x")).unwrap();
         assert!(link.is_symlink() && link.uid() == 64_646);
         assert_eq!(fs::metadata(outside.join("file")).unwrap().uid(), 0);
+    }
+
+    #[test]
+    fn a_volume_that_something_outlived_is_set_aside_and_never_swept() {
+        let mut project = project();
+        let t0 = project.tree.snapshot().unwrap().id;
+        let mut volume = Volume::new(&project.tree, "test", None).unwrap();
+        volume.bring(t0).unwrap();
+        let had = volume.place();
+        let aside = PathBuf::from(volume.quarantine());
+        drop(Scratch::new("sweeping").unwrap());
+        assert!(
+            !had.exists() && fs::read(aside.join("tree/src/a")).unwrap() == b"a",
+            "{}",
+            aside.display()
+        );
+        fs::remove_dir_all(aside).unwrap();
     }
 
     #[test]

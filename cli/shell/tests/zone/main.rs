@@ -9,6 +9,7 @@
 
 mod attack;
 mod catalogue;
+mod ends;
 mod governor;
 mod lives;
 mod refusals;
@@ -71,6 +72,8 @@ fn lives() -> Vec<Trial> {
         an_init_that_is_not_kept_apart_gets_no_go,
         sources_that_are_not_as_planned_are_refused,
         a_zone_that_is_less_apart_than_asked_for_gets_no_go,
+        a_zone_that_shows_more_than_was_planned_gets_no_go,
+        capabilities_that_somebody_asked_for_are_dropped,
     );
     trials.extend(trials!(lives:
         the_launcher_ends_as_the_command_did,
@@ -92,6 +95,12 @@ fn lives() -> Vec<Trial> {
         no_secret_is_in_any_process_table_and_nobody_is_root_a73,
         hashes_are_the_same_twice_a82,
         a_zone_with_a_proxy_has_its_listener_and_nothing_else,
+    ));
+    trials.extend(trials!(ends:
+        what_is_kept_on_disk_has_a_limit,
+        what_cannot_be_ended_is_said_to_be_there,
+        a_zone_goes_with_its_launcher_though_somebody_holds_its_line,
+        a_command_has_the_processors_and_the_input_that_were_planned,
     ));
     trials
 }

@@ -22,7 +22,7 @@ fn refused(run: &Run) -> (RefusalCause, String) {
 }
 
 /// A shell script in bwrap's place.
-fn pretended(room: &Room, script: &str, mode: u32) -> ZonePlan {
+pub(crate) fn pretended(room: &Room, script: &str, mode: u32) -> ZonePlan {
     let directory = tempfile::tempdir().unwrap().keep();
     fs::set_permissions(&directory, fs::Permissions::from_mode(0o755)).unwrap();
     let file = directory.join("bwrap");
@@ -137,6 +137,7 @@ pub(crate) fn a_zone_that_is_less_apart_than_asked_for_gets_no_go() {
         ("--unshare-pid|--as-pid-1", "not 1"),
         ("--as-pid-1", "not 1"),
         ("--disable-userns", "creation of new user namespaces"),
+        ("--new-session", "no session of its own"),
     ] {
         let plan = pretended(&room, &LESS.replace("PATTERN", &format!("'{taken}'")), 0o755);
         let (cause, message) = refused(&run(&plan));
@@ -146,4 +147,34 @@ pub(crate) fn a_zone_that_is_less_apart_than_asked_for_gets_no_go() {
         );
         fs::remove_dir_all(plan.bwrap.parent().unwrap()).unwrap();
     }
+}
+
+/// Asks for more before all else, in the list that bwrap reads.
+const MORE: &str = r#"
+list=$(printf '%s\n' MORE; tr '\0' '\n' < /dev/fd/$2)
+printf '%s\n' "$list" | tr '\n' '\0' > /dev/fd/$2
+exec /usr/bin/bwrap "$@"
+"#;
+
+/// Whatever was asked for before, none is held: without the dropping of all this zone would be refused.
+pub(crate) fn capabilities_that_somebody_asked_for_are_dropped() {
+    let room = Room::new();
+    let plan = pretended(&room, &MORE.replace("MORE", "--cap-add CAP_NET_RAW"), 0o755);
+    let held = run(&plan);
+    assert_eq!(held.status.code(), Some(0), "{held:#?}");
+    let facts = held.report.unwrap().facts.unwrap();
+    assert!(facts.capabilities.bytes().all(|digit| digit == b'0'), "{facts:?}");
+    fs::remove_dir_all(plan.bwrap.parent().unwrap()).unwrap();
+}
+
+/// Shows more than was planned.
+pub(crate) fn a_zone_that_shows_more_than_was_planned_gets_no_go() {
+    let room = Room::new();
+    let plan = pretended(&room, &MORE.replace("MORE", "--ro-bind /etc /srv/etc"), 0o755);
+    let (cause, message) = refused(&run(&plan));
+    assert!(
+        cause == RefusalCause::ProbeFailed && message.contains("/srv/etc is mounted"),
+        "{message}"
+    );
+    fs::remove_dir_all(plan.bwrap.parent().unwrap()).unwrap();
 }

@@ -98,6 +98,8 @@ impl Room {
                 open_files: 256,
                 file_bytes: 64 << 20,
                 scratch_bytes: 16 << 20,
+                volume_bytes: 1 << 30,
+                processors: None,
             },
             drop_to: is_root().then_some((NOBODY, NOBODY)),
             umask: 0o22,
@@ -112,6 +114,7 @@ impl Room {
             ],
             argv: argv.iter().map(OsString::from).collect(),
             cwd: WORK_AT.into(),
+            input: Vec::new(),
             report: self.path("report.json"),
         }
     }

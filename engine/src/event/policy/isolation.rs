@@ -38,6 +38,10 @@ wire! {
         pub processes_max: u32,
         /// What one zone may keep in temporary files.
         pub scratch_max_bytes: u64,
+        /// What one zone may keep on disk: in the work's volume, a check's outputs, and what either exchanges.
+        pub volume_max_bytes: u64,
+        /// Processors that a check may use; all that the governor may where none are named.
+        pub processors: Option<u32>,
         /// Makes the run's one key: asked on standard input, it answers on standard output (SPEC 14.5).
         pub mint: Option<Command>,
         /// Makes such a key worthless, by its label.
@@ -87,6 +91,8 @@ impl Default for IsolationPolicy {
             memory_max_bytes: 8 << 30,
             processes_max: 1_024,
             scratch_max_bytes: 2 << 30,
+            volume_max_bytes: 16 << 30,
+            processors: None,
             mint: None,
             revoke: None,
             key_env: "AGENT_API_KEY".into(),

@@ -2,6 +2,7 @@ use alloc::vec;
 
 use super::*;
 use crate::event::finding::{GuardState, Severity};
+use crate::event::zone::{Fixture, ZoneName};
 
 fn trace(reached: &[(Reach, &str)]) -> Trace {
     let reached = reached.iter().map(|(act, place)| Reached {
@@ -35,16 +36,47 @@ fn varied(under: Under, missing: &[&str]) -> Vec<Varied> {
 
 /// Makes every run that is asked for, in a world that says what each shows: the same, or this status.
 fn play(trace: &Trace, missing: &[&str], world: &dyn Fn(&Step, usize) -> Option<i32>) -> (String, Outcome) {
+    play_by(&Evidence::Trace, None, trace, missing, world)
+}
+
+/// The same in a zone that fixed this, as it saw itself.
+fn play_in_zone(fixed: &[Fixture], missing: &[&str], world: &dyn Fn(&Step, usize) -> Option<i32>) -> (String, Outcome) {
+    let zone = ZoneSeen {
+        zone: ZoneName::Exec,
+        facts: "bwrap".into(),
+        fixed: fixed.to_vec(),
+        refused: None,
+        said: String::new(),
+        left_inside: 0,
+        egress: vec![],
+    };
+    let evidence = Evidence::Zone {
+        lets_out: tiers::lets_out(Some(&zone)),
+    };
+    play_by(&evidence, Some(&zone), &Trace::default(), missing, world)
+}
+
+fn play_by(
+    evidence: &Evidence,
+    zone: Option<&ZoneSeen>,
+    trace: &Trace,
+    missing: &[&str],
+    world: &dyn Fn(&Step, usize) -> Option<i32>,
+) -> (String, Outcome) {
     let mut steps: Vec<Step> = Vec::new();
     loop {
         let made: Vec<Vec<Varied>> = steps
             .iter()
             .map(|step| {
                 if let Plant::Varied(under) = step.plant {
-                    varied(under, missing)
-                } else {
-                    vec![]
+                    return varied(under, missing);
                 }
+                let frozen = Varied {
+                    dimension: "frozen".into(),
+                    how: "it stands".into(),
+                    missing: if missing.contains(&FROZEN) { "no sign" } else { "" }.into(),
+                };
+                (step.plant == Plant::Frozen).then_some(frozen).into_iter().collect()
             })
             .collect();
         let shown: Vec<Shown<'_>> = steps
@@ -63,14 +95,21 @@ fn play(trace: &Trace, missing: &[&str], world: &dyn Fn(&Step, usize) -> Option<
                 }
             })
             .collect();
-        match walk(&shown) {
-            Next::Over(outcome) => {
-                let subjects: Vec<&str> = steps.iter().map(|step| step.subject).collect();
-                return (subjects.join(", "), outcome);
+        let outcome = match walk(evidence, &shown) {
+            Next::Over(outcome) => outcome,
+            Next::Holds(findings) => Outcome {
+                note: told_of_tiers(&Oracle::default(), zone, &shown),
+                ..Outcome::active(findings)
+            },
+            Next::Step(step) => {
+                drop(shown);
+                steps.push(step);
+                assert!(steps.len() < 20, "it goes on for ever");
+                continue;
             }
-            Next::Step(step) => steps.push(step),
-        }
-        assert!(steps.len() < 20, "it goes on for ever");
+        };
+        let subjects: Vec<&str> = steps.iter().map(|step| step.subject).collect();
+        return (subjects.join(", "), outcome);
     }
 }
 
@@ -94,26 +133,81 @@ fn a_check_that_touches_and_minds_nothing_costs_two_runs_and_says_which_tiers_it
     assert_eq!(made, "traced, varied");
     assert_eq!((outcome.state, outcome.findings.len()), (GuardState::Active, 0));
     for words in [
-        "T2 under network, home",
-        "T1 not reached",
+        "T0 partly: outside of an exec zone nothing fixes network",
+        "T1 not probed: no tool",
+        "T2 partly: under other network, home",
         "not probed: clock (no tool)",
         "kernel randomness (1 call)",
     ] {
         assert!(outcome.note.contains(words), "{}", outcome.note);
     }
-    let (_, frozen) = play(&trace(&[]), &[], &|_, _| None);
+}
+
+#[test]
+fn a_clock_that_stands_still_is_one_run_more_and_what_it_changes_is_held_against_nobody() {
+    let (made, held) = play(&trace(&[]), &[], &|_, _| None);
+    assert_eq!(made, "traced, varied, frozen");
     assert!(
-        frozen.note.contains("T1 by an offset clock") && !frozen.note.contains("not probed"),
+        held.note.contains("T1 held") && !held.note.contains("not probed"),
         "{}",
-        frozen.note
+        held.note
     );
+    let (made, broke) = play(&trace(&[]), &[], &|step, _| (step.plant == Plant::Frozen).then_some(1));
+    assert_eq!(
+        (made.as_str(), broke.state),
+        ("traced, varied, frozen", GuardState::Active)
+    );
+    assert!(objections(&broke).is_empty());
+    assert!(
+        broke
+            .note
+            .contains("T1 broke: with a clock that stands still, status 1"),
+        "{}",
+        broke.note
+    );
+    let (_, unseen) = play(&trace(&[]), &[FROZEN], &|_, _| None);
+    assert!(unseen.note.contains("T1 not probed: no sign"), "{}", unseen.note);
+}
+
+#[test]
+fn in_a_zone_nothing_is_traced_and_what_the_zone_saw_of_itself_is_the_evidence() {
+    let of_zone = ["network", "home", "tmp"];
+    let (made, outcome) = play_in_zone(Fixture::ALL, &of_zone, &|_, _| None);
+    assert_eq!((made.as_str(), outcome.state), ("varied, frozen", GuardState::Active));
+    for words in [
+        "T0 held",
+        "T1 held",
+        "T2 held: under other path, timezone, locale, clock",
+        "as T0 fixes it: network, home, tmp",
+        "not traced",
+    ] {
+        assert!(outcome.note.contains(words), "{}", outcome.note);
+    }
+    let (made, broken) = play_in_zone(Fixture::ALL, &of_zone, &|step, _| {
+        breaks_under(step, "locale").then_some(1)
+    });
+    assert_eq!(
+        objections(&broken),
+        [(HaltReason::CheckNotHermetic, "locale")],
+        "{made}"
+    );
+}
+
+#[test]
+fn a_zone_that_does_not_show_what_it_fixed_leaves_nothing_green() {
+    for open in [Fixture::Network, Fixture::Root, Fixture::Home, Fixture::Tmp] {
+        let fixed: Vec<Fixture> = Fixture::ALL.iter().copied().filter(|known| *known != open).collect();
+        let (made, outcome) = play_in_zone(&fixed, &[], &|_, _| None);
+        assert_eq!((made.as_str(), outcome.state), ("", GuardState::Unavailable));
+        assert!(outcome.note.contains(open.label()), "{}", outcome.note);
+    }
 }
 
 #[test]
 fn where_nothing_could_be_varied_no_tier_is_claimed() {
     let (_, outcome) = play(&trace(&[]), &DIMENSIONS, &|_, _| None);
     assert!(
-        outcome.note.contains("T2 not reached") && outcome.note.contains("T1 not reached"),
+        outcome.note.contains("T2 not probed") && outcome.note.contains("T1 not probed"),
         "{}",
         outcome.note
     );
@@ -137,7 +231,7 @@ fn what_is_touched_is_named_whatever_the_verdict_and_nothing_more_is_run() {
 #[test]
 fn what_is_written_elsewhere_is_a_note_and_no_violation() {
     let (made, outcome) = play(&trace(&[(Reach::Wrote, "/tmp/log")]), &[], &|_, _| None);
-    assert_eq!(made, "traced, varied");
+    assert_eq!(made, "traced, varied, frozen");
     assert!(objections(&outcome).is_empty());
     assert_eq!(
         (outcome.findings[0].subject.as_str(), outcome.state),

@@ -36,6 +36,7 @@ fn shown<'a>(step: &Step, suite: &'a Suite, failing: &dyn Fn(&str, &str) -> bool
         | Plant::Coverage
         | Plant::Review
         | Plant::Traced
+        | Plant::Frozen
         | Plant::Varied(_) => None,
     };
     let planted = match step.plant {
@@ -51,6 +52,7 @@ fn shown<'a>(step: &Step, suite: &'a Suite, failing: &dyn Fn(&str, &str) -> bool
         | Plant::Coverage
         | Plant::Review
         | Plant::Traced
+        | Plant::Frozen
         | Plant::Varied(_) => None,
     };
     let ids = suite.members.iter().map(|(id, _)| id.as_str());

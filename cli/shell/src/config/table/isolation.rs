@@ -167,6 +167,38 @@ pub(super) const ROWS: &[Setting] = &[
         )
     ),
     row!(
+        size(LARGEST_BYTES),
+        isolation.volume_max_bytes,
+        row::blank(
+            GROUP,
+            "isolation.volume_max",
+            "--zone-volume",
+            "LOOPEXEC_ZONE_VOLUME",
+            "What one zone may keep on disk: the work's tree, a check's outputs",
+            "It is looked at while the command runs, which ends when there is more.",
+        )
+    ),
+    Setting {
+        kind: Kind::Count { min: 1, max: 1_024 },
+        off: Off::WordOrZero,
+        set: |policy, value| {
+            policy.isolation.processors = match value {
+                Value::Off => None,
+                value => Some(value.count_u32()?),
+            };
+            Ok(())
+        },
+        show: |policy| row::or_off(policy.isolation.processors.as_ref(), u32::to_string),
+        ..row::blank(
+            GROUP,
+            "isolation.processors",
+            "--check-processors",
+            "LOOPEXEC_CHECK_PROCESSORS",
+            "Processors that an isolated check may use",
+            "Without it as many as loopexec itself may, which is another number on another machine.",
+        )
+    },
+    row!(
         command?,
         isolation.mint,
         row::blank(

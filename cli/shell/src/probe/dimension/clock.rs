@@ -3,6 +3,8 @@
 //! Several instants: a check that compares years breaks at 400 days, one that compares dates at a day, and one that
 //! keeps 32 bits only past 2038.
 
+use std::path::Path;
+
 use super::{Dimension, Perturbation, Site, Varied, way};
 
 pub(super) static DIMENSION: Dimension = Dimension {
@@ -19,9 +21,47 @@ const INSTANTS: &[(&str, &str)] = &[
     ("in 2038, past 32 bits", "@2038-01-19 03:20:00"),
 ];
 
+/// There after a run in which a program found the clock standing.
+const SIGN: &str = "clock-stood-still";
+
+/// Leaves the sign, if the clock stands where it should, and becomes the command.
+const LOOK: &str = "test \"$(date +%s)\" = \"$2\" && date +%s > \"$1\"; shift 2; exec \"$@\"";
+
+/// What stands around a command whose clock stands still, this many seconds after 1970. Times of files stay as they are,
+/// and so do clocks that only run: without these nothing would end that waits.
+///
+/// # Errors
+/// Why it cannot stand still here.
+pub(crate) fn standing_still(site: &Site<'_>, at_s: i64, support: &Path) -> Result<Perturbation, String> {
+    if !site.has("faketime") {
+        return Err(MISSING.to_owned());
+    }
+    let (at, sign) = (at_s.to_string(), support.join(SIGN));
+    let around = [
+        "env",
+        "FAKETIME_FMT=%s",
+        "NO_FAKE_STAT=1",
+        "FAKETIME_DONT_FAKE_MONOTONIC=1",
+        "faketime",
+        "-f",
+        &at,
+    ];
+    let says = site.ask(&[&around[..], &["date", "+%s"]].concat());
+    if says.is_none_or(|says| says.trim_ascii() != at.as_bytes()) {
+        return Err("faketime does not work here".to_owned());
+    }
+    let mut change = Perturbation::around(&[&around[..], &["sh", "-c", LOOK, "sh"]].concat());
+    change.around.extend([sign.into(), at.into()]);
+    change.signs.push(SIGN);
+    Ok(change)
+}
+
+/// Why the clock cannot be varied.
+const MISSING: &str = "faketime is not installed";
+
 fn plan(site: &Site<'_>) -> Result<Varied, String> {
     if !site.has("faketime") {
-        return Err("faketime is not installed".to_owned());
+        return Err(MISSING.to_owned());
     }
     // It may be there and reach nobody: then nothing would be varied, and everything would seem to hold.
     let (_, late) = INSTANTS.last().copied().unwrap_or_default();

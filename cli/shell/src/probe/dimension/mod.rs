@@ -10,7 +10,7 @@
 //! the place of the run. One that cannot be varied here says why, and is then not probed. A dimension is one file and
 //! one line in [`ALL`]; what to run when, and what it means, the engine decides.
 
-mod clock;
+pub(crate) mod clock;
 mod concurrency;
 mod home;
 mod load;
@@ -70,8 +70,12 @@ pub fn by_name(name: &str) -> Option<&'static Dimension> {
     ALL.iter().copied().find(|dimension| dimension.name == name)
 }
 
-/// What a zone has of its own, whatever stands around the command in it.
-const OF_A_ZONE: &[&str] = &["network", "home", "tmp"];
+/// What a zone fixes, whatever stands around the command in it, and how.
+const OF_A_ZONE: &[(&str, &str)] = &[
+    ("network", "none but a loopback of its own"),
+    ("home", "an empty one of its own at each start"),
+    ("tmp", "an empty one of its own at each start"),
+];
 
 impl Dimension {
     /// How it can be varied here.
@@ -79,8 +83,9 @@ impl Dimension {
     /// # Errors
     /// Why it cannot be.
     pub(super) fn vary(&self, site: &Site<'_>) -> Result<Varied, String> {
-        if site.is_zoned && OF_A_ZONE.contains(&self.name) {
-            return Err("the check runs in a zone, which has one of its own".to_owned());
+        let own = OF_A_ZONE.iter().find(|(name, _)| *name == self.name);
+        if let Some((_, how)) = own.filter(|_| site.is_zoned) {
+            return Err(format!("the exec zone fixes it: {how} (tier T0)"));
         }
         (self.plan)(site)
     }
@@ -102,11 +107,6 @@ impl Dimension {
 /// # Errors
 /// Why they cannot be here, and what to do about it.
 pub(crate) fn tracer(site: &Site<'_>, file: &Path) -> Result<Perturbation, String> {
-    if site.is_zoned {
-        return Err(
-            "the check runs in a zone, where nothing may trace it: leave out --hermetic or --isolate".to_owned(),
-        );
-    }
     if !site.has(trace::STRACE) {
         return Err(format!("strace is not installed: {}", trace::REMEDY));
     }

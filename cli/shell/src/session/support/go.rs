@@ -33,7 +33,7 @@ pub(super) fn find(project: &Project, found: &mut Found) {
     }
 }
 
-/// What stands in `import "x"` and in `import ( … )`.
+/// What stands in `import "x"` and in `import (` up to `)`.
 fn imports(text: &str) -> Vec<&str> {
     let mut inside = false;
     let mut names = Vec::new();

@@ -84,6 +84,7 @@ impl<'a> Place<'a> {
             | Plant::Coverage
             | Plant::Review
             | Plant::Traced
+            | Plant::Frozen
             | Plant::Varied(_) => Changed::default(),
             Plant::Mutant(number) => {
                 let drawn = match drawn {
@@ -133,6 +134,7 @@ impl<'a> Place<'a> {
             | Plant::Coverage
             | Plant::Review
             | Plant::Traced
+            | Plant::Frozen
             | Plant::Varied(_) => Vec::new(),
             Plant::Mutant(_) => seed.into_iter().collect(),
             Plant::Order(order) => {
@@ -200,8 +202,12 @@ impl<'a> Place<'a> {
         let checked = check_until(&copy, &shelf, &bounded, &with, &self.world.stop, time_left_ms);
         let checked = checked.map_err(|error| format!("the check could not be run in a copy: {error}"))?;
         let trace = surrounded.trace.map(|file| self.touched(&file, &copy)).transpose()?;
-        if change.missing_sign(&support).is_some() {
+        let mut varied = surrounded.varied;
+        if let Some(sign) = change.missing_sign(&support) {
             planted.clear();
+            for varied in varied.iter_mut().filter(|_| step.plant == Plant::Frozen) {
+                varied.missing = format!("there is no sign ({sign}) that it was in force");
+            }
         }
         let coverage = match &measured {
             Some(measured) => {
@@ -222,7 +228,7 @@ impl<'a> Place<'a> {
             unmutated: mutant.map_or_else(Vec::new, |mutant| mutant.others),
             coverage,
             trace,
-            varied: surrounded.varied,
+            varied,
             review: None,
         }))
     }
@@ -371,6 +377,7 @@ fn bounded<'a>(state: &'a State, request: &Request, plant: &Plant, change: &Pert
         (_, Plant::Code { timeout_ms, .. }) => *timeout_ms,
         (Experiment::KillSet(suites), _) => Some(suites.timeout_ms),
         (Experiment::Coverage(measuring), _) => measuring.timeout_ms,
+        (Experiment::Hermeticity(declared), Plant::Frozen) => Some(declared.frozen_ms),
         (Experiment::Hermeticity(declared), _) => Some(declared.timeout_ms),
         _ => None,
     };

@@ -13,6 +13,9 @@ use crate::probe::dimension::{self, Site};
 use crate::scratch::{Scratch, ScratchError};
 use crate::world::{hermetic, reach};
 
+/// How a clock that stands still is called beside the dimensions.
+const FROZEN: &str = "frozen clock";
+
 /// What surrounds one run.
 #[derive(Debug, Default)]
 pub(super) struct Surrounded {
@@ -29,6 +32,7 @@ impl Place<'_> {
         self.scratch.renew_variation().map_err(scratch)?;
         let surrounded = match plant {
             Plant::Traced => self.traced()?,
+            Plant::Frozen => self.frozen()?,
             Plant::Varied(under) => self.varied(*under)?,
             _ => return Ok(Surrounded::default()),
         };
@@ -60,6 +64,26 @@ impl Place<'_> {
             change,
             trace: Some(file),
             ..Surrounded::default()
+        })
+    }
+
+    fn frozen(&self) -> Result<Surrounded, String> {
+        let support = self.scratch.support();
+        let at_s = i64::try_from(self.state.facts.opened.at.wall_ms / 1000).unwrap_or_default();
+        let change = self.at_site(|site| dimension::clock::standing_still(site, at_s, &support))?;
+        let (change, missing) = match change {
+            Ok(change) => (change, String::new()),
+            Err(why) => (Perturbation::default(), why),
+        };
+        let varied = Varied {
+            dimension: FROZEN.to_owned(),
+            how: format!("the clock stands at @{at_s}"),
+            missing,
+        };
+        Ok(Surrounded {
+            change,
+            varied: vec![varied],
+            trace: None,
         })
     }
 

@@ -24,12 +24,15 @@ pub(in super::super) fn plan() -> ZonePlan {
             open_files: 1,
             file_bytes: 1,
             scratch_bytes: 4096,
+            volume_bytes: 1,
+            processors: None,
         },
         drop_to: None,
         umask: 0o22,
         env: vec![("SECRET".into(), "canary".into())],
         argv: vec!["canary".into()],
         cwd: "/canary".into(),
+        input: vec![],
         report: "/canary/report".into(),
     }
 }
