@@ -9,7 +9,9 @@ use engine::event::zone::ZoneSeen;
 use super::account::{self, Ending, account};
 use super::volume::{Left, Volume};
 use super::{Order, Refusal, RefusalCause, Terms, Zone, ZonePlan};
-use crate::process::{CommandRun, CommandSpec, Deadlines, Input, Outcome, Supervisor, SupervisorOptions, Wishes};
+use crate::process::{
+    CommandRun, CommandSpec, Deadlines, Input, Outcome, Supervisor, SupervisorOptions, Wishes, host_environment,
+};
 use crate::scratch::Scratch;
 use crate::session::signals;
 use crate::tree::{Options, Tree, TreeId};
@@ -176,7 +178,7 @@ pub(super) fn run_once(
 ) -> Result<CommandRun, String> {
     let options = SupervisorOptions {
         runtime_dir: None,
-        env: env.to_vec(),
+        env: host_environment(env),
     };
     let run = Supervisor::start(exe, options).and_then(|mut supervisor| {
         let run = supervisor.run(spec, wishes);
