@@ -10,7 +10,7 @@ use crate::app::Scene;
 use crate::contract::{self, DoctorFlags};
 use crate::failure::Failure;
 use crate::outcome::{Advice, Answer, Outcome};
-use crate::render::safe;
+use crate::render::{one_line, safe};
 use crate::which::{Workdir, workdir_flag};
 
 /// Show the two zones that work and check would run in, or run one pair of them
@@ -222,7 +222,7 @@ fn told(entry: &Entry) -> String {
         ));
     }
     for path in &entry.changed {
-        text.push_str(&format!("changed: {}\n", safe(&String::from_utf8_lossy(path))));
+        text.push_str(&format!("changed: {}\n", one_line(&String::from_utf8_lossy(path))));
     }
     text
 }
