@@ -58,5 +58,6 @@ mod e2e {
     mod safety;
     mod vetting;
     mod vetting_order;
+    mod zone_returns;
     mod zones;
 }

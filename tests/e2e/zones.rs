@@ -16,14 +16,14 @@ use crate::support::{Project as Running, Sleeper, wait_until};
 /// Guards before green are other stories' business.
 const FAST: &[&str] = &["--fast", "--guard-off", "sentinel_pair"];
 
-const CHECK: &str = "grep -q done product";
+pub(super) const CHECK: &str = "grep -q done product";
 
-fn project() -> Project {
+pub(super) fn project() -> Project {
     Project::committed(&[("README", "x\n"), ("product", "open\n")])
 }
 
 /// A run in zones.
-fn isolated(project: &Project, work: &str, check: &str, more: &[&str]) -> Said {
+pub(super) fn isolated(project: &Project, work: &str, check: &str, more: &[&str]) -> Said {
     project.run(work, check, &[flags(), FAST, more].concat())
 }
 

@@ -6,10 +6,11 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Component, Path};
 
-use rustix::fs::OFlags;
+use rustix::fs::{Mode, OFlags, openat};
 
 /// Reads a regular file, following links to one.
 ///
@@ -49,6 +50,37 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
         return Ok(file);
     }
     Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"))
+}
+
+/// Opens a regular file with one name beneath `top` for reading, over no link on the way.
+///
+/// # Errors
+/// Also when the path leads over a link or out of `top`, or to anything else.
+pub(crate) fn open_beneath(top: &Path, path: &Path) -> io::Result<File> {
+    let elsewhere = || {
+        io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "it leads out of its directory, or over a link",
+        )
+    };
+    let mut at: OwnedFd = File::open(top)?.into();
+    let mut parts = path.components().filter(|part| *part != Component::CurDir).peekable();
+    while let Some(part) = parts.next() {
+        let Component::Normal(name) = part else {
+            return Err(elsewhere());
+        };
+        let kind = match parts.peek() {
+            Some(_) => OFlags::DIRECTORY,
+            None => OFlags::NONBLOCK | OFlags::NOCTTY,
+        };
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | kind;
+        at = openat(&at, name, flags, Mode::empty())?;
+    }
+    let file = File::from(at);
+    match file.metadata()? {
+        seen if seen.is_file() && seen.nlink() == 1 => Ok(file),
+        _ => Err(elsewhere()),
+    }
 }
 
 /// Makes `bytes` the content of a file of ours. What stands in its place and is not ours alone (a link, a fifo, a
@@ -111,6 +143,31 @@ mod tests {
             assert_eq!(fs::read(path).unwrap(), b"ours");
         }
         assert_eq!(fs::read(&precious).unwrap(), b"kept");
+    }
+
+    #[test]
+    fn a_file_beneath_a_directory_is_reached_over_no_link_and_nowhere_else() {
+        let room = tempfile::tempdir().unwrap();
+        let top = room.path().join("top");
+        fs::create_dir_all(top.join("sub")).unwrap();
+        fs::write(room.path().join("secret"), "s").unwrap();
+        fs::write(top.join("sub/report"), "r").unwrap();
+        std::os::unix::fs::symlink(room.path(), top.join("out")).unwrap();
+        std::os::unix::fs::symlink("sub/report", top.join("link")).unwrap();
+        fs::hard_link(room.path().join("secret"), top.join("second")).unwrap();
+        assert!(open_beneath(&top, Path::new("./sub/report")).is_ok());
+        let absolute = room.path().join("secret");
+        for other in [
+            "out/secret",
+            "link",
+            "second",
+            "../secret",
+            "sub",
+            "",
+            absolute.to_str().unwrap(),
+        ] {
+            assert!(open_beneath(&top, Path::new(other)).is_err(), "{other}");
+        }
     }
 
     #[test]

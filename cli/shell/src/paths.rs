@@ -26,6 +26,8 @@ pub use error::PathError;
 pub use key::signing_key;
 pub use run_id::RunId;
 
+use crate::process::keep_out;
+
 /// Name of the state directory in the workdir.
 pub const STATE_DIR: &str = ".loopexec";
 
@@ -35,13 +37,15 @@ const PRIVATE_FILE: u32 = 0o600;
 /// Attempts at a run id that nobody has; each collision is one in sixteen million.
 const FRESH_ATTEMPTS_MAX: u32 = 16;
 
-/// The workdir: absolute, without symbolic links, and a directory.
+/// The workdir: absolute, without symbolic links, and a directory. Nothing that this process starts for itself comes out
+/// of it from then on.
 ///
 /// # Errors
 /// What stands in the way, with the path.
 pub fn workdir(path: &Path) -> Result<PathBuf, PathError> {
     let absolute = fs::canonicalize(path).map_err(|e| PathError::io("find the workdir", path, &e))?;
     if absolute.is_dir() {
+        keep_out(&absolute);
         Ok(absolute)
     } else {
         Err(PathError::NotADirectory { path: absolute })

@@ -317,7 +317,7 @@ impl Life {
         }
         let options = SupervisorOptions {
             runtime_dir: Some(self.run.path().to_path_buf()),
-            env: hermetic::offered(state.facts.policy(), &self.env),
+            env: hermetic::supervised(state.facts.policy(), &self.env),
         };
         remove_unmasked(&self.run.blobs());
         let supervisor = Supervisor::start(&self.exe, options)?;

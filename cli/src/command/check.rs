@@ -9,7 +9,7 @@ use shell::record::{self, Grade, Hygiene};
 use crate::app::Scene;
 use crate::failure::Failure;
 use crate::outcome::{Answer, Outcome};
-use crate::render::safe;
+use crate::render::one_line;
 use crate::which::Workdir;
 
 /// Check the state directory: permissions, lock, every journal, projections, leftovers of crashes
@@ -59,8 +59,8 @@ pub(crate) fn run(args: Args, scene: &Scene) -> Result<Outcome, Failure> {
         };
         text.push_str(&format!(
             "{label}: {}: {}\n",
-            safe(&finding.subject),
-            safe(&finding.detail)
+            one_line(&finding.subject),
+            one_line(&finding.detail)
         ));
     }
     let verdict = match seen.grade() {

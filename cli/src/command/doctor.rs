@@ -69,6 +69,14 @@ pub(crate) fn run(args: Args, scene: &Scene) -> Result<Outcome, Failure> {
         env: &scene.env,
         known: contract::as_known(&names),
     })?;
+    if args.mutate_cmd.is_some() && contract.policy.isolation.zones {
+        // It would obey what the work left in the copy, with the user's rights.
+        return Err(Failure::of(
+            HaltReason::WorkspaceInvalid,
+            "configuration_invalid",
+            "--mutate-cmd does not run in zones in this release: leave out either it or --isolate",
+        ));
+    }
     let patient = Patient::new(workdir, contract.policy, scene.env.clone(), scene.exe()?)?;
     let mut looked = look(&patient)?;
     let tried = match wanted(&args, &looked.findings, &patient) {

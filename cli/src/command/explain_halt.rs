@@ -8,7 +8,7 @@ use super::life;
 use crate::app::Scene;
 use crate::failure::Failure;
 use crate::outcome::{Answer, Outcome};
-use crate::render::safe;
+use crate::render::{one_line, safe};
 use crate::which::{Which, Workdir};
 
 /// Say what the last halt means and what to do next; or what a reason or an exit code means
@@ -95,7 +95,7 @@ fn of_run(which: &Which, scene: &Scene) -> Result<Outcome, Failure> {
         "run      {}\nreason   {reason}\nverdict  {}\n{}\nnext: {}\n",
         place.run.id(),
         scene.out.bold(verdict),
-        safe(&why),
+        one_line(&why),
         scene.out.bold(&safe(&next))
     );
     answer.verdict = Some(verdict.to_owned());

@@ -11,7 +11,7 @@ use crate::app::Scene;
 use crate::contract::{self, DoctorFlags};
 use crate::failure::Failure;
 use crate::outcome::{Advice, Answer, Outcome};
-use crate::render::safe;
+use crate::render::{one_line, safe};
 use crate::which::{Workdir, workdir_flag};
 
 /// Show the two zones that work and check would run in, or run one pair of them
@@ -254,7 +254,7 @@ fn told(entry: &Entry) -> String {
         text.push_str(&format!("key: {}, {state}\n", safe(&key.label)));
     }
     for path in &entry.changed {
-        text.push_str(&format!("changed: {}\n", safe(&String::from_utf8_lossy(path))));
+        text.push_str(&format!("changed: {}\n", one_line(&String::from_utf8_lossy(path))));
     }
     text
 }

@@ -15,7 +15,7 @@ use super::life;
 use crate::app::Scene;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
-use crate::render::{self, Guards, safe};
+use crate::render::{self, Guards, one_line, safe};
 use crate::which::{Which, workdir_flag};
 
 /// Show where a run is: live, interrupted or ended
@@ -171,7 +171,7 @@ fn text(
     let mut out = String::new();
     let mut line = |name: &str, value: String| {
         if !value.is_empty() {
-            out.push_str(&format!("{name:<11} {}\n", safe(&value)));
+            out.push_str(&format!("{name:<11} {}\n", one_line(&value)));
         }
     };
     line("run", place.run.id().to_string());

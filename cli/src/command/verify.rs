@@ -14,7 +14,7 @@ use super::resume::head;
 use crate::app::Scene;
 use crate::failure::Failure;
 use crate::outcome::{Answer, Outcome};
-use crate::render::safe;
+use crate::render::one_line;
 use crate::which::Which;
 
 /// Check journal, chain, signatures, receipt and the lawfulness of every event, without running anything
@@ -235,9 +235,9 @@ fn text(place: &Place, audit: &Audit, proof: Option<&str>, live: bool) -> String
     let verdict = &audit.verdict;
     let mut out = match audit.defect() {
         None => format!("verified: run {}\n", place.run.id()),
-        Some(why) => format!("NOT VERIFIED: run {}: {}\n", place.run.id(), safe(&why)),
+        Some(why) => format!("NOT VERIFIED: run {}: {}\n", place.run.id(), one_line(&why)),
     };
-    let mut line = |name: &str, value: String| out.push_str(&format!("  {name:<10} {}\n", safe(&value)));
+    let mut line = |name: &str, value: String| out.push_str(&format!("  {name:<10} {}\n", one_line(&value)));
     let up_to = if verdict.is_intact() {
         ""
     } else {

@@ -111,9 +111,19 @@ pub(crate) fn safe(text: &str) -> String {
     out
 }
 
+/// The same for text that is one line: nothing in it begins another.
+pub(crate) fn one_line(text: &str) -> String {
+    safe(&text.replace('\n', "\\n"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_stays_one() {
+        assert_eq!(one_line("a\nb\u{1b}"), "a\\nb\\u{1b}");
+    }
 
     #[test]
     fn text_from_outside_cannot_drive_the_terminal() {

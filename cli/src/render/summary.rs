@@ -4,7 +4,7 @@ use engine::State;
 use engine::report::Report;
 use engine::words::counted;
 
-use super::{Guards, Style, safe, trend};
+use super::{Guards, Style, one_line, safe, trend};
 use crate::outcome::Advice;
 
 /// What the last lines of a run are made from.
@@ -22,7 +22,7 @@ pub(crate) fn ended(style: Style, ended: &Ended<'_>) -> String {
     let mut out = String::new();
     let mut line = |name: &str, value: &str| {
         if !value.is_empty() {
-            out.push_str(&format!("  {name:<11} {}\n", safe(value)));
+            out.push_str(&format!("  {name:<11} {}\n", one_line(value)));
         }
     };
     line("run", &facts.opened.run_id);
@@ -69,11 +69,11 @@ fn sentence(style: Style, ended: &Ended<'_>) -> String {
             } else {
                 style.red(label)
             };
-            format!("{label}: {}\n", safe(&halted.sentence))
+            format!("{label}: {}\n", one_line(&halted.sentence))
         }
         (None, Some(_)) => {
             let why = ended.advice.map_or("", |advice| advice.why.as_str());
-            format!("{}: {}\n", style.yellow("interrupted"), safe(why))
+            format!("{}: {}\n", style.yellow("interrupted"), one_line(why))
         }
         (None, None) => format!("{}\n", style.yellow("not over")),
     }

@@ -14,7 +14,7 @@ use engine::doctor::GUARD_BLIND;
 use engine::words::counted;
 
 use super::{Concern, Looked, Patient};
-use crate::process::which;
+use crate::process::host_program;
 use crate::tree::git::run::Git;
 use crate::tree::{Repository, TreeError, Unavailable, path_text};
 
@@ -44,7 +44,7 @@ fn look(patient: &Patient, looked: &mut Looked) {
             return looked.problem(&CONCERN, GUARD_BLIND, at, error.to_string(), remedy);
         }
     };
-    if which(OsStr::new("git"), &patient.workdir, patient.variable("PATH")).is_err() {
+    if host_program("git", patient.variable("PATH")).is_err() {
         let detail = "there is a repository and no git on PATH to ask what its index and commit hold";
         return looked.problem(&CONCERN, GUARD_BLIND, "git", detail, "install git");
     }

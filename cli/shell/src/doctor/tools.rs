@@ -11,7 +11,7 @@ use super::shell_list::parts;
 use super::{Concern, Looked, Patient};
 use crate::oracle::collect::{Detection, is_assignment};
 use crate::oracle::trace;
-use crate::process::{Outcome, which};
+use crate::process::{Outcome, host_program, which};
 
 pub(super) static CONCERN: Concern = Concern {
     name: "tools",
@@ -58,7 +58,7 @@ fn tracer(patient: &Patient, looked: &mut Looked) {
         // What its zone saw fixed of itself is the evidence there.
         return;
     }
-    match which(OsStr::new(trace::STRACE), &patient.workdir, patient.variable("PATH")) {
+    match host_program(trace::STRACE, patient.variable("PATH")) {
         Ok(file) => looked.ok(&CONCERN, trace::STRACE, format!("it is {}", file.display())),
         Err(_) => {
             let what = "the check is declared hermetic and is traced by it, and no directory of PATH has it";

@@ -11,7 +11,7 @@ use rustix::fs::{Access, access};
 use super::outcome::Outcome;
 
 /// Searched when the environment has no `PATH`.
-const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+pub(super) const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// Resolves `program` as a command in `cwd` with this `PATH` would. A name with a slash is taken from `cwd`; an empty
 /// entry of the path is `cwd` itself.

@@ -71,7 +71,7 @@ pub(crate) fn check_until(
     let run = state_dir.create_run(RunId::parse(&state.facts.opened.run_id)?)?;
     let options = SupervisorOptions {
         runtime_dir: Some(run.path().to_path_buf()),
-        env: hermetic::offered(state.facts.policy(), &with.env),
+        env: hermetic::supervised(state.facts.policy(), &with.env),
     };
     let tree = Tree::open(copy, state_dir.path(), Options::default())?;
     let supervisor = Supervisor::start(&with.exe, options)?;

@@ -234,7 +234,7 @@ fn renew(dir: &Path) -> Result<(), ScratchError> {
 }
 
 /// Removes a directory with all that is in it, whatever a command did to the modes of what is in it.
-fn remove(dir: &Path) -> Result<(), ScratchError> {
+pub(crate) fn remove(dir: &Path) -> Result<(), ScratchError> {
     let gone = |error: &std::io::Error| error.kind() == std::io::ErrorKind::NotFound;
     // Somebody put a file or a link in its place: that alone goes, and nothing that it leads to.
     if fs::symlink_metadata(dir).is_ok_and(|seen| !seen.is_dir()) {

@@ -200,7 +200,7 @@ impl fmt::Display for TreeError {
             Self::GitMissing { errno } => {
                 write!(
                     f,
-                    "git could not be started: {}; install git or put it on PATH",
+                    "git could not be started: {}; install git or put it on PATH, outside of the workdir",
                     reason(*errno)
                 )
             }

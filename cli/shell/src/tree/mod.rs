@@ -28,6 +28,7 @@ mod cache;
 mod displace;
 mod error;
 pub mod git;
+mod ignored;
 mod listing;
 mod manifest;
 mod path;

@@ -1,7 +1,8 @@
 //! The check: one run, one captured artefact, one reading of it.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, Metadata};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -51,19 +52,44 @@ impl Oracle {
 
 /// A file that the check writes, before and after.
 struct ReportFile {
+    /// Where the check is in a zone, the directory that the path may not leave.
+    top: Option<PathBuf>,
     path: PathBuf,
     before: Option<Metadata>,
 }
 
 impl ReportFile {
-    fn new(path: PathBuf) -> Self {
-        let before = fs::metadata(&path).ok();
-        Self { path, before }
+    fn new(root: PathBuf, named: &Path, is_zoned: bool) -> Self {
+        let (top, path) = match is_zoned {
+            true => (Some(root), named.to_path_buf()),
+            false => (None, root.join(named)),
+        };
+        let mut file = Self {
+            top,
+            path,
+            before: None,
+        };
+        file.before = file.metadata().ok();
+        file
+    }
+
+    fn metadata(&self) -> io::Result<Metadata> {
+        match &self.top {
+            Some(top) => foreign::open_beneath(top, &self.path)?.metadata(),
+            None => fs::metadata(&self.path),
+        }
+    }
+
+    fn content(&self) -> io::Result<Vec<u8>> {
+        match &self.top {
+            Some(top) => output::report_from(foreign::open_beneath(top, &self.path)?),
+            None => output::report(&self.path),
+        }
     }
 
     /// The content, when this run wrote it.
     fn read(&self) -> (ReportState, Option<Vec<u8>>) {
-        let Ok(after) = fs::metadata(&self.path) else {
+        let Ok(after) = self.metadata() else {
             return (ReportState::Absent, None);
         };
         let same =
@@ -71,7 +97,7 @@ impl ReportFile {
         if self.before.as_ref().is_some_and(same) {
             return (ReportState::Stale, None);
         }
-        match output::report(&self.path) {
+        match self.content() {
             Ok(bytes) => (ReportState::Fresh, Some(bytes)),
             Err(_) => (ReportState::Absent, None),
         }
@@ -112,12 +138,9 @@ impl RealWorld {
             ("PYTHONDONTWRITEBYTECODE".into(), "1".into()),
         ]);
         let plan = self.inject(&reports, &mut env);
-        let named = policy
-            .oracle
-            .report
-            .as_ref()
-            .map(|path| ReportFile::new(self.check_root().join(std::ffi::OsStr::from_bytes(&path.0))));
         let zoned = within.is_some();
+        let named = policy.oracle.report.as_ref();
+        let named = named.map(|path| ReportFile::new(self.check_root(), Path::new(OsStr::from_bytes(&path.0)), zoned));
         let job = Job {
             place: self.apart.as_ref().map(Scratch::tree),
             within,
@@ -130,8 +153,10 @@ impl RealWorld {
             label: format!("check-{iteration}-{attempt}"),
         };
         let (mut run, mut fact) = self.command(job);
-        if zoned {
-            self.settle_exec_zone(&reports);
+        if zoned && let Err(why) = self.settle_exec_zone(&reports) {
+            zones::lose(&mut fact, Zone::Exec, why);
+            output::forget(&mut run);
+            return self.unread(fact);
         }
         let started = Instant::now();
         let mut reading = self.read(state, &run, &fact, plan, &reports, named.as_ref());
@@ -163,9 +188,14 @@ impl RealWorld {
 
     /// A check that could not be begun.
     fn not_entered(&mut self, refusal: Refusal) -> Observation {
+        self.unread(zones::not_entered(Zone::Exec, refusal))
+    }
+
+    /// A check of which nothing that it wrote is looked at.
+    fn unread(&mut self, run: fact::CommandRun) -> Observation {
         Observation::Checked {
             at: self.clock.stamp(),
-            run: zones::not_entered(Zone::Exec, refusal),
+            run,
             reading: Reading::nothing(),
             interference: self.interference(),
         }
@@ -417,7 +447,8 @@ fn report_files(dir: &Path) -> Vec<(String, Vec<u8>)> {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten();
     let mut files: Vec<_> = entries
         .filter_map(|entry| {
-            let bytes = output::report(&entry.path()).ok()?;
+            let file = foreign::open_beneath(dir, Path::new(&entry.file_name())).ok()?;
+            let bytes = output::report_from(file).ok()?;
             Some((entry.file_name().into_string().ok()?, bytes))
         })
         .collect();

@@ -12,6 +12,7 @@ use engine::event::policy::Policy;
 use engine::hermetic;
 
 use super::command::inherited;
+use crate::process::host_environment;
 
 type Variables = Vec<(OsString, OsString)>;
 
@@ -22,6 +23,16 @@ fn parted(policy: &Policy, env: &[(OsString, OsString)]) -> (Variables, Variable
             .is_some_and(|name| hermetic::is_withheld(&policy.oracle, &policy.secrets, name))
     };
     inherited(env).into_iter().partition(|(name, _)| !is_withheld(name))
+}
+
+/// What the supervisor of a run is started with. Under zones it starts launchers and helpers alone, and a launcher is
+/// told by its plan what the zone gets.
+pub(crate) fn supervised(policy: &Policy, env: &[(OsString, OsString)]) -> Variables {
+    let offered = offered(policy, env);
+    match policy.isolation.zones {
+        true => host_environment(&offered),
+        false => offered,
+    }
 }
 
 /// What every command gets.

@@ -16,6 +16,13 @@ pub(super) fn report(path: &Path) -> io::Result<Vec<u8>> {
     foreign::read_start(path, READ_MAX_BYTES + 1)
 }
 
+/// The same of a file that is this process's no longer than it is open.
+pub(super) fn report_from(file: File) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.take(READ_MAX_BYTES + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 /// A stream as far as it was kept.
 pub(super) struct Stream {
     pub bytes: Vec<u8>,

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 use engine::event::id::{Bytes, Digest};
 use engine::event::measurement::{CommandRun as Fact, RunOutcome, StopCause};
+use engine::words::counted;
 use engine::{Observation, State};
 
 use rustix::io::Errno;
@@ -22,7 +23,7 @@ use super::command::{Job, Within};
 use super::execute::read_ask;
 use crate::foreign;
 use crate::process::masked;
-use crate::tree::TreeId;
+use crate::tree::{TreeId, path_text};
 use crate::zone::EXCHANGE_AT;
 use crate::zone::account::{self, Ending};
 use crate::zone::credential::Key;
@@ -33,6 +34,9 @@ use crate::zone::{Bind, Refusal, RefusalCause, Terms, Zone, hand_over};
 const CONTEXT_FILES: &[&str] = &["context.md", "feedback.txt", "request.json"];
 /// A file of the context is never longer.
 const CONTEXT_MAX_BYTES: u64 = 64 << 20;
+
+/// Files that stayed behind are named up to so many.
+const STAYED_MAX: usize = 8;
 
 /// What a world without zones says when it is asked for one.
 const NO_ZONES: &str = "this world has no zones";
@@ -111,14 +115,19 @@ impl RealWorld {
                 };
                 let (_, mut run) = self.command(job);
                 let is_usable = run.outcome != RunOutcome::ZoneRefused && run.stop != StopCause::VolumeCap;
-                if is_usable
-                    && self.zones.as_ref().is_some_and(|zones| zones.agent.is_some())
-                    && let Err(why) = self.bring_back(before)
-                {
-                    lose(&mut run, Zone::Agent, why);
+                if is_usable && self.zones.as_ref().is_some_and(|zones| zones.agent.is_some()) {
+                    match self.bring_back(before) {
+                        Ok(stayed) => note(&mut run, &stayed),
+                        Err(why) => lose(&mut run, Zone::Agent, why),
+                    }
                 }
-                let settled = settle_exchange(&context);
-                let ask = settled.ok().and_then(|()| read_ask(&context.join("ask")));
+                let ask = match settle(&context) {
+                    Ok(()) => read_ask(&context.join("ask")),
+                    Err(why) => {
+                        lose(&mut run, Zone::Agent, why);
+                        None
+                    }
+                };
                 (run, ask.map(|ask| Bytes(masked(&self.secrets, &ask.0))))
             }
         };
@@ -210,20 +219,27 @@ impl RealWorld {
         }
     }
 
-    /// What the work changed, and nothing else, in the user's tree.
-    fn bring_back(&mut self, before: TreeId) -> Result<(), String> {
+    /// What the work changed, and nothing else, in the user's tree; names what stayed behind because it was ignored when
+    /// the turn began.
+    fn bring_back(&mut self, before: TreeId) -> Result<Vec<String>, String> {
         let volume = self.zones.as_mut().and_then(|zones| zones.agent.as_mut());
         let mut left = volume.ok_or("this world has no volume")?.keep(before)?;
-        left.put.retain(|entry| self.tree.may_hold(&entry.path));
-        left.removed.retain(|path| self.tree.may_hold(path));
+        let recorded = self.tree.manifest(before).map_err(|error| error.to_string())?;
+        // Whatever the work made of the rules: no store holds what would be written over.
+        let is_users = |path: &[u8]| recorded.entry(path).is_none() && self.tree.ignores(path);
+        let shown = left.put.iter().filter(|entry| is_users(&entry.path));
+        let shown: Vec<String> = shown.map(|entry| path_text(&entry.path)).collect();
+        let may_come = |path: &[u8]| self.tree.may_hold(path) && !is_users(path);
+        left.put.retain(|entry| may_come(&entry.path));
+        left.removed.retain(|path| may_come(path));
         if left.put.is_empty() && left.removed.is_empty() {
-            return Ok(());
+            return Ok(shown);
         }
         let restored = self.tree.restore_files(&left.put, &left.removed);
         // The next walk is to see what came, and this was a look at the tree in between.
         self.walked = false;
         restored
-            .map(drop)
+            .map(|_| shown)
             .map_err(|error| format!("the work's changes could not be brought back: {error}"))
     }
 
@@ -274,9 +290,11 @@ impl RealWorld {
         self.zones.as_ref().and_then(|zones| zones.injected.clone())
     }
 
-    /// Takes out of what the check shares with the governor whatever is no plain file. What cannot be settled cannot be
-    /// read either, and its absence is told.
-    pub(super) fn settle_exec_zone(&self, reports: &Path) {
+    /// Takes out of what the check shares with the governor whatever is no plain file.
+    ///
+    /// # Errors
+    /// Something else may be left there, and nothing of it is to be read.
+    pub(super) fn settle_exec_zone(&self, reports: &Path) -> Result<(), String> {
         // Without a copy or a volume there is nothing of a check's own: one that was set aside is not looked at again.
         let zones = self
             .zones
@@ -286,8 +304,9 @@ impl RealWorld {
         let outputs = terms.into_iter().flat_map(|terms| terms.outputs());
         let outputs = outputs.map(|output| self.check_root().join(output));
         for dir in outputs.chain([reports.to_path_buf()]).chain(self.injected()) {
-            let _ = settle_exchange(&dir);
+            settle(&dir)?;
         }
+        Ok(())
     }
 
     /// Where files that the check writes below its tree are found, seen from here.
@@ -356,7 +375,33 @@ pub(super) fn unprepared(message: String) -> Refusal {
     }
 }
 
-fn lose(fact: &mut Fact, zone: Zone, why: String) {
+/// Says what the work showed of the user's ignored files, and that they are as they were.
+fn note(fact: &mut Fact, stayed: &[String]) {
+    let (Some(zone), Some(_)) = (&mut fact.zone, stayed.first()) else {
+        return;
+    };
+    let named = stayed
+        .iter()
+        .take(STAYED_MAX)
+        .map(|path| format!("{path:?}"))
+        .collect::<Vec<_>>();
+    let said = format!(
+        "what was ignored when the turn began stays as it was, {} of the work's: {}",
+        counted(stayed.len() as u64, "file"),
+        named.join(", ")
+    );
+    match zone.said.as_str() {
+        "" => zone.said = said,
+        _ => zone.said.push_str(&format!("; {said}")),
+    }
+}
+
+/// What a zone wrote, with nothing left in it that leads elsewhere.
+fn settle(dir: &Path) -> Result<(), String> {
+    settle_exchange(dir).map_err(|error| format!("what it left in {} cannot be cleaned: {error}", dir.display()))
+}
+
+pub(super) fn lose(fact: &mut Fact, zone: Zone, why: String) {
     fact.outcome = RunOutcome::ZoneLost;
     fact.zone.get_or_insert_with(|| account::blank(zone)).said = why;
 }

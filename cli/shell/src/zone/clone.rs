@@ -18,7 +18,10 @@ use crate::tree::Repository;
 /// Of the repository's own directory.
 const OF_THE_WORKTREE: &[&str] = &["HEAD", "index"];
 /// Of the directory that all worktrees share.
-const SHARED: &[&str] = &["packed-refs", "shallow", "objects", "refs/heads", "refs/tags"];
+const SHARED: &[&str] = &["shallow", "objects", "refs/heads", "refs/tags"];
+
+/// References of every kind in one file.
+const PACKED: &str = "packed-refs";
 
 const CONFIG: &str =
     "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n";
@@ -39,10 +42,29 @@ pub(super) fn clone(repository: &Repository, volume: &Path) -> io::Result<()> {
             copy(&from.join(name), &git.join(name))?;
         }
     }
+    if let Ok(packed) = fs::read(common.join(PACKED)) {
+        fs::write(git.join(PACKED), branches_and_tags(&packed))?;
+    }
     for dir in ["objects", "refs"] {
         fs::create_dir_all(git.join(dir))?;
     }
     fs::write(git.join("config"), CONFIG)
+}
+
+/// Of packed references those that are copied. The commit that a tag stands for has a line of its own behind it.
+fn branches_and_tags(packed: &[u8]) -> Vec<u8> {
+    let mut kept = Vec::new();
+    let mut is_kept = true;
+    for line in packed.split_inclusive(|byte| *byte == b'\n') {
+        if !line.starts_with(b"^") {
+            let name = line.splitn(2, |byte| *byte == b' ').nth(1).unwrap_or_default();
+            is_kept = line.starts_with(b"#") || name.starts_with(b"refs/heads/") || name.starts_with(b"refs/tags/");
+        }
+        if is_kept {
+            kept.extend_from_slice(line);
+        }
+    }
+    kept
 }
 
 fn says_sha1(common: &Path) -> bool {
@@ -121,6 +143,11 @@ mod tests {
         git(&top, &["remote", "add", "origin", "https://token@example.test/x"]);
         git(&top, &["config", "core.fsmonitor", "touch /tmp/never"]);
         fs::write(top.join(".git/hooks/pre-commit"), "#!/bin/sh\nexit 1\n").unwrap();
+        git(&top, &["tag", "-a", "-m", "v1", "v1"]);
+        git(&top, &["update-ref", "refs/remotes/origin/private", "HEAD"]);
+        fs::write(top.join("a"), "a secret").unwrap();
+        git(&top, &["stash", "-q"]);
+        git(&top, &["pack-refs", "--all"]);
         git(&top, &["gc", "-q"]);
         fs::write(top.join("a"), "2").unwrap();
         let volume = volume_of(&top, "volume");
@@ -128,6 +155,8 @@ mod tests {
         assert_eq!(git(&volume, &["status", "--short"]), "M a");
         assert_eq!(git(&volume, &["branch", "--show-current"]), "main");
         assert_eq!(git(&volume, &["remote"]), "");
+        let references = git(&volume, &["for-each-ref", "--format=%(refname)"]);
+        assert_eq!(references, "refs/heads/main\nrefs/tags/v1");
         assert!(!volume.join(".git/hooks").exists());
         let config = fs::read_to_string(volume.join(".git/config")).unwrap();
         assert!(!config.contains("token") && !config.contains("fsmonitor"), "{config}");

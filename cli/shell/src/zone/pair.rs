@@ -12,7 +12,7 @@ use super::credential::loan::{self, Loan};
 use super::volume::{Left, Volume};
 use super::{Order, Refusal, RefusalCause, Terms, Zone, ZonePlan};
 use crate::process::{
-    CommandRun, CommandSpec, Deadlines, Input, Outcome, Supervisor, SupervisorOptions, Wishes, masked,
+    CommandRun, CommandSpec, Deadlines, Input, Outcome, Supervisor, SupervisorOptions, Wishes, host_environment, masked,
 };
 use crate::scratch::Scratch;
 use crate::session::signals;
@@ -242,7 +242,7 @@ pub(super) fn run_once(
 ) -> Result<CommandRun, String> {
     let options = SupervisorOptions {
         runtime_dir: None,
-        env: env.to_vec(),
+        env: host_environment(env),
     };
     let run = Supervisor::start(exe, options).and_then(|mut supervisor| {
         let run = supervisor.run(spec, wishes);

@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use engine::event::policy::{IsolationPolicy, Policy};
 
@@ -13,7 +13,7 @@ use super::plan::{Bears, Container, Gateway};
 use super::plan::{HOME_AT, TMP_AT};
 use super::toolchain::{self, SYSTEM, Search, Toolchain};
 use super::{Bind, Egress, Limits, Network, Refusal, RefusalCause, Work, Zone, ZonePlan, container, secret_places};
-use crate::process::{path_of, which};
+use crate::process::{host_program, path_of};
 use crate::world::resolve_programs;
 
 type Variables = Vec<(OsString, OsString)>;
@@ -91,15 +91,17 @@ impl Terms {
     /// # Errors
     /// What this machine or this contract does not allow, before anything starts.
     pub fn of(policy: &Policy, at: &Path, env: &[(OsString, OsString)]) -> Result<Self, Refusal> {
-        let isolation = policy.isolation.clone();
+        let mut isolation = policy.isolation.clone();
+        isolation.outputs = one_of_each(&isolation.outputs);
         let drop_to = drop_to(isolation.uid)?;
         let path = path_of(env);
-        let container = container::find(&isolation, at, path)?;
+        let container = container::find(&isolation, path)?;
         let bwrap = match &container {
             Some(_) => PathBuf::new(),
-            None => which(OsStr::new("bwrap"), at, path).map_err(|_| Refusal {
+            None => host_program("bwrap", path).map_err(|_| Refusal {
                 cause: RefusalCause::BackendMissing,
-                message: "no directory of PATH has bwrap; install the package bubblewrap".to_owned(),
+                message: "no directory of PATH outside of the workdir has bwrap; install the package bubblewrap"
+                    .to_owned(),
             })?,
         };
         let said = |wanted: &str| {
@@ -397,6 +399,25 @@ fn is_program(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|seen| seen.is_file() && seen.permissions().mode() & 0o111 != 0)
 }
 
+/// Directories without the ways in which one of them can be spelled, and without what lies in another of them.
+fn one_of_each(outputs: &[String]) -> Vec<String> {
+    let spelled = |output: &String| -> PathBuf {
+        let parts = Path::new(output).components();
+        let plain: PathBuf = parts.filter(|part| *part != Component::CurDir).collect();
+        // The tree as a whole is no output, and is refused by its name.
+        if plain.as_os_str().is_empty() {
+            output.into()
+        } else {
+            plain
+        }
+    };
+    let mut dirs: Vec<PathBuf> = outputs.iter().map(spelled).collect();
+    // What lies in a directory comes right behind it.
+    dirs.sort();
+    dirs.dedup_by(|dir, before| dir.starts_with(&*before));
+    dirs.iter().map(|dir| dir.to_string_lossy().into_owned()).collect()
+}
+
 /// Of two entries with one name the later.
 fn last_of_each(env: Variables) -> Variables {
     let mut kept: Variables = Vec::with_capacity(env.len());
@@ -405,4 +426,21 @@ fn last_of_each(env: Variables) -> Variables {
         kept.push((name, value));
     }
     kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_directory_is_one_output_however_it_is_spelled() {
+        let outputs = |named: &[&str]| one_of_each(&named.iter().map(ToString::to_string).collect::<Vec<_>>());
+        assert_eq!(
+            outputs(&["out/", "./out", "b", "out", "out/./deep", "out-2"]),
+            ["b", "out", "out-2"]
+        );
+        for refused in [".", "../x", "/x", ""] {
+            assert_eq!(outputs(&[refused]), [refused]);
+        }
+    }
 }

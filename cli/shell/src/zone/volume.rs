@@ -15,8 +15,11 @@ use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, lchown};
 use std::path::{Path, PathBuf};
 
 use super::clone::clone;
-use crate::scratch::{Scratch, copy_to_be_seen_in_place};
+use crate::scratch::{Scratch, copy_to_be_seen_in_place, remove};
 use crate::tree::{Change, Entry, Tree, TreeError, TreeId, diff};
+
+/// Without set-user-ID, set-group-ID and the sticky bit.
+const PERMISSIONS: u32 = 0o777;
 
 /// One copy, with what its zone exchanges with the governor beside it.
 #[derive(Debug)]
@@ -117,8 +120,9 @@ impl Volume {
             ..Left::default()
         };
         for change in diff(&before, now) {
-            match now.entry(&change.path) {
-                Some(entry) => left.put.push(entry.clone()),
+            match now.entry(&change.path).map(plain) {
+                Some(entry) if before.entry(&change.path).map(plain).as_ref() == Some(&entry) => {}
+                Some(entry) => left.put.push(entry),
                 None => left.removed.push(change.path),
             }
         }
@@ -126,11 +130,8 @@ impl Volume {
     }
 
     fn renew(&self, dir: &Path) -> io::Result<()> {
-        match fs::symlink_metadata(dir) {
-            Ok(seen) if seen.is_dir() => fs::remove_dir_all(dir)?,
-            Ok(_) => fs::remove_file(dir)?,
-            Err(_) => {}
-        }
+        // Whatever modes the command left there.
+        remove(dir).map_err(io::Error::other)?;
         if let Some(parent) = dir.parent() {
             fs::create_dir_all(parent)?;
         }
@@ -157,6 +158,14 @@ impl Volume {
     }
 }
 
+/// An entry as it may come out of a zone: the governor writes it as its own, and whoever starts it gets no rights by that.
+fn plain(entry: &Entry) -> Entry {
+    Entry {
+        mode: entry.mode & PERMISSIONS,
+        ..entry.clone()
+    }
+}
+
 /// Gives a directory with all that is in it to the zone's user, where that is not the governor's. Links are not followed.
 pub(crate) fn hand_over(top: &Path, owner: Option<(u32, u32)>) -> io::Result<()> {
     let Some(owner) = owner else {
@@ -180,16 +189,8 @@ fn give(path: &Path, seen: &fs::Metadata, (uid, gid): (u32, u32)) -> io::Result<
     if (seen.uid(), seen.gid()) == (uid, gid) {
         return Ok(());
     }
-    lchown(path, Some(uid), Some(gid))?;
-    restore_mode(path, seen)
-}
-
-/// A change of owner takes the bits of set-user-ID away, and nothing else; for a link there is nothing to put back.
-fn restore_mode(path: &Path, before: &fs::Metadata) -> io::Result<()> {
-    if before.is_symlink() || before.mode() & 0o6000 == 0 {
-        return Ok(());
-    }
-    fs::set_permissions(path, before.permissions())
+    // Takes set-user-ID and set-group-ID away, which nobody needs back.
+    lchown(path, Some(uid), Some(gid))
 }
 
 /// Every part of a path that is there is a directory and no link: nobody planted one to be mounted over.
@@ -294,6 +295,27 @@ mod tests {
         volume.bring(t0).unwrap();
         assert_eq!(fs::read(place.join("src/a")).unwrap(), b"a");
         assert!(!place.join("src/new").exists() && place.join("link").is_symlink());
+    }
+
+    #[test]
+    fn bits_that_give_rights_stay_in_the_volume_and_are_no_change_by_themselves() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mut project = project();
+        let t0 = project.tree.snapshot().unwrap().id;
+        let mut volume = Volume::new(&project.tree, "test", None).unwrap();
+        volume.bring(t0).unwrap();
+        let place = volume.place();
+        fs::write(place.join("tool"), "x").unwrap();
+        for (name, mode) in [("tool", 0o7755), ("src/a", 0o6644)] {
+            fs::set_permissions(place.join(name), fs::Permissions::from_mode(mode)).unwrap();
+        }
+        let left = volume.keep(t0).unwrap();
+        let put: Vec<_> = left
+            .put
+            .iter()
+            .map(|entry| (entry.path.as_slice(), entry.mode))
+            .collect();
+        assert_eq!(put, [(&b"tool"[..], 0o755)]);
     }
 
     #[test]

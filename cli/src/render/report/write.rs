@@ -3,7 +3,7 @@
 use super::{Determinism, Report};
 use crate::outcome::Advice;
 use crate::render::table::{columns, markdown as markdown_table, markdown_cell};
-use crate::render::{Style, milliseconds, money, safe, trend};
+use crate::render::{Style, milliseconds, money, one_line, safe, trend};
 use engine::words::counted;
 use shell::config::fixed;
 
@@ -174,7 +174,7 @@ fn gaps(report: &Report) -> Vec<String> {
 pub(crate) fn text(report: &Report, advice: Option<&Advice>, style: Style) -> String {
     let mut out = String::new();
     for (name, value) in facts(report, style.utf8) {
-        out.push_str(&format!("{name:<12} {}\n", safe(&value)));
+        out.push_str(&format!("{name:<12} {}\n", one_line(&value)));
     }
     if !report.timeline.is_empty() {
         let flat = |cell: String| safe(&cell).replace(['\n', '\t'], " ");
@@ -204,7 +204,7 @@ pub(crate) fn text(report: &Report, advice: Option<&Advice>, style: Style) -> St
         out.push_str(&format!(
             "\n{}: {}\nnext: {}\n",
             advice.verdict,
-            safe(&advice.why),
+            one_line(&advice.why),
             style.bold(&safe(&advice.next))
         ));
     }

@@ -43,12 +43,13 @@ const REFUSED: &str = "inject=?io_uring_setup:error=ENOSYS";
 /// Lets the kernel tell the calls that are wanted from the rest.
 const FILTER: &str = "--seccomp-bpf";
 
-/// The words that stand around a command whose calls go to `file`.
-pub(crate) fn around(file: &Path, filtered: bool) -> Vec<OsString> {
+/// The words with that program that stand around a command whose calls go to `file`.
+pub(crate) fn around(strace: &Path, file: &Path, filtered: bool) -> Vec<OsString> {
     let filter = filtered.then_some(FILTER);
     let fixed = ["-f", "-qq", "-y", "-e", "signal=none", "-e", CALLS, "-e", REFUSED, "-o"];
-    let words = [STRACE].into_iter().chain(filter).chain(fixed).map(OsString::from);
-    words.chain([file.into(), "--".into()]).collect()
+    let words = filter.into_iter().chain(fixed).map(OsString::from);
+    let program = [strace.as_os_str().to_owned()].into_iter();
+    program.chain(words).chain([file.into(), "--".into()]).collect()
 }
 
 /// What the trace in `file` shows of a check with these places.

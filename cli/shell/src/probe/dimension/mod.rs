@@ -107,12 +107,12 @@ impl Dimension {
 /// # Errors
 /// Why they cannot be here, and what to do about it.
 pub(crate) fn tracer(site: &Site<'_>, file: &Path) -> Result<Perturbation, String> {
-    if !site.has(trace::STRACE) {
+    let Some(strace) = site.file_of(trace::STRACE) else {
         return Err(format!("strace is not installed: {}", trace::REMEDY));
-    }
+    };
     // Older ones, and some kernels, have no filter.
     let works = |filtered: &bool| {
-        let words = trace::around(file, *filtered);
+        let words = trace::around(&strace, file, *filtered);
         let ended = site.run([words, vec!["true".into()]].concat()).is_some();
         ended && fs::metadata(file).is_ok_and(|written| written.len() > 0)
     };
@@ -120,7 +120,7 @@ pub(crate) fn tracer(site: &Site<'_>, file: &Path) -> Result<Perturbation, Strin
         return Err(format!("strace may trace nothing here: {}", trace::REMEDY));
     };
     Ok(Perturbation {
-        around: trace::around(file, filtered),
+        around: trace::around(&strace, file, filtered),
         patience: PATIENCE,
         ..Perturbation::default()
     })

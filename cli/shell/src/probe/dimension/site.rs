@@ -9,7 +9,9 @@ use rustix::process::geteuid;
 
 use super::super::processors;
 use crate::oracle::collect;
-use crate::process::{CommandSpec, Deadlines, Outcome, Supervisor, SupervisorOptions, Wishes, which};
+use crate::process::{
+    CommandSpec, Deadlines, Outcome, Supervisor, SupervisorOptions, Wishes, host_environment, host_program,
+};
 use crate::session::RunError;
 use crate::world::{detection, hermetic};
 
@@ -49,7 +51,7 @@ impl<'a> Site<'a> {
     ) -> Result<Self, RunError> {
         let options = SupervisorOptions {
             runtime_dir: None,
-            env: hermetic::offered(policy, env),
+            env: host_environment(&hermetic::offered(policy, env)),
         };
         Ok(Self {
             runs: 1,
@@ -75,7 +77,12 @@ impl Site<'_> {
 
     /// Whether there is such a program.
     pub(crate) fn has(&self, program: &str) -> bool {
-        which(OsStr::new(program), &self.workdir, self.variable("PATH")).is_ok()
+        self.file_of(program).is_some()
+    }
+
+    /// The file of a program that is the governor's to start.
+    pub(crate) fn file_of(&self, program: &str) -> Option<PathBuf> {
+        host_program(program, self.variable("PATH")).ok()
     }
 
     /// What a command prints, if it ends well.

@@ -12,6 +12,9 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::io::Errno;
+
+use crate::process::{Outcome, host_environment, host_program, path_of};
 use crate::tree::error::{TreeError, errno_of};
 
 const NEUTRAL: [&str; 13] = [
@@ -78,15 +81,19 @@ impl<'a> Git<'a> {
         self
     }
 
-    fn command<A: AsRef<OsStr>>(&self, args: &[A]) -> Command {
-        let mut command = Command::new("git");
+    fn command<A: AsRef<OsStr>>(&self, args: &[A]) -> Result<Command, TreeError> {
+        // A git that the work left in the tree is not it, whoever has that on the search path.
+        let env: Vec<_> = std::env::vars_os().collect();
+        let program = host_program("git", path_of(&env)).map_err(|outcome| not_found(&outcome))?;
+        let mut command = Command::new(program);
         for setting in NEUTRAL {
             command.args(["-c", setting]);
         }
         command.args(args).current_dir(self.dir);
-        for (name, _) in std::env::vars_os().filter(|(name, _)| name.as_encoded_bytes().starts_with(b"GIT_")) {
-            command.env_remove(name);
-        }
+        let own = host_environment(&env).into_iter();
+        command
+            .env_clear()
+            .envs(own.filter(|(name, _)| !name.as_encoded_bytes().starts_with(b"GIT_")));
         command
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env("GIT_CONFIG_GLOBAL", "/dev/null")
@@ -120,7 +127,7 @@ impl<'a> Git<'a> {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        command
+        Ok(command)
     }
 
     /// Runs a command with this input; its output when it succeeded.
@@ -129,7 +136,7 @@ impl<'a> Git<'a> {
             .first()
             .map(|a| a.as_ref().to_string_lossy().into_owned())
             .unwrap_or_default();
-        let mut child = self.command(args).spawn().map_err(|e| self.not_started(&e))?;
+        let mut child = self.command(args)?.spawn().map_err(|e| self.not_started(&e))?;
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (status, out, err) = std::thread::scope(|scope| {
             scope.spawn(move || stdin.map(|mut pipe| pipe.write_all(input)));
@@ -184,6 +191,16 @@ impl<'a> Git<'a> {
             std::thread::sleep(pause);
             pause = (pause * 2).min(Duration::from_millis(10));
         }
+    }
+}
+
+fn not_found(outcome: &Outcome) -> TreeError {
+    let errno = match outcome {
+        Outcome::NotExecutable => Errno::ACCESS,
+        _ => Errno::NOENT,
+    };
+    TreeError::GitMissing {
+        errno: errno.raw_os_error(),
     }
 }
 

@@ -7,7 +7,7 @@ use engine::event::policy::{IsolationPolicy, ZoneRuntime};
 use engine::event::zone::ZoneSeen;
 
 use super::{arguments, labelled, unsound};
-use crate::process::{CommandRun, CommandSpec, Deadlines, Input, Outcome, Wishes, which};
+use crate::process::{CommandRun, CommandSpec, Deadlines, Input, Outcome, Wishes, host_program};
 use crate::zone::bwrap::Sources;
 use crate::zone::pair::run_once;
 use crate::zone::plan::{Container, ZonePlan};
@@ -23,18 +23,16 @@ const NOTHING: &str = "version";
 type Variables = [(OsString, OsString)];
 
 /// The engine and the image that a contract names; `None` where it names none.
-pub(in super::super) fn find(
-    isolation: &IsolationPolicy,
-    at: &Path,
-    path: Option<&OsStr>,
-) -> Result<Option<Container>, Refusal> {
+pub(in super::super) fn find(isolation: &IsolationPolicy, path: Option<&OsStr>) -> Result<Option<Container>, Refusal> {
     let engine = isolation.runtime;
     let Some(image) = isolation.image.as_ref().filter(|_| engine != ZoneRuntime::Bwrap) else {
         return Ok(None);
     };
-    let program = which(OsStr::new(engine.label()), at, path).map_err(|_| Refusal {
+    let program = host_program(engine.label(), path).map_err(|_| Refusal {
         cause: RefusalCause::BackendMissing,
-        message: format!("no directory of PATH has {engine}; install it, or leave out --runtime"),
+        message: format!(
+            "no directory of PATH outside of the workdir has {engine}; install it, or leave out --runtime"
+        ),
     })?;
     let mut random = [0; 8];
     getrandom::fill(&mut random).map_err(|error| failed(format!("the system gives no random bytes: {error}")))?;

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 
 use super::refusal;
 use crate::process::{
-    CaptureSpec, CommandRun, CommandSpec, Deadlines, Input, Outcome, Supervisor, SupervisorOptions, Wishes, leftovers,
-    path_of, which,
+    CaptureSpec, CommandRun, CommandSpec, Deadlines, Input, Outcome, Supervisor, SupervisorOptions, Wishes,
+    host_environment, keep_out, leftovers, path_of, which,
 };
 use crate::world::argv;
 use crate::zone::{Refusal, RefusalCause};
@@ -53,17 +53,11 @@ pub(crate) struct Desk {
 
 impl Desk {
     pub(crate) fn new(exe: &Path, env: &[(OsString, OsString)], workdir: &Path) -> Self {
-        let mut env = env.to_vec();
-        if let Some(path) = path_of(&env) {
-            // What the work can put into the tree is not found there.
-            let apart = |dir: &PathBuf| dir.is_absolute() && !lies_in(dir, workdir);
-            let path = std::env::join_paths(std::env::split_paths(path).filter(apart)).unwrap_or_default();
-            env.retain(|(name, _)| name != "PATH");
-            env.push(("PATH".into(), path));
-        }
+        keep_out(workdir);
         Self {
             exe: exe.to_path_buf(),
-            env,
+            // What the work can put into the tree is not found there, and no interpreter is told to look.
+            env: host_environment(env),
             workdir: workdir.to_path_buf(),
         }
     }
