@@ -389,7 +389,7 @@ mod tests {
             let change = SurfaceChange {
                 path: path.into(),
                 place: crate::event::measurement::Place::Tree,
-                kind: crate::event::measurement::ChangeKind::Modified,
+                kind: ChangeKind::Modified,
                 class,
                 pattern,
             };
