@@ -111,3 +111,45 @@ fn a_go_module_is_read_test_by_test_and_its_sentinels_answer() {
         &["TestTotal", "TestLabel"],
     );
 }
+
+#[test]
+fn a_script_with_its_own_tests_is_the_work_and_its_tests_are_not() {
+    let source = "\
+export const total = (prices) => prices.reduce((a, b) => a + b, 1);
+
+if (import.meta.vitest) {
+  const { it, expect } = import.meta.vitest;
+  it('adds up', () => {
+    expect(total([1, 2])).toBe(3);
+  });
+}
+";
+    let settings = "export default { test: { includeSource: ['*.mjs'], include: [] } };\n";
+    let files = [IGNORED, PACKAGE, ("vitest.config.mjs", settings), ("money.mjs", source)];
+    let fast = OTHERS.map(|name| ["--guard-off", name]);
+    let run = |work: &str| {
+        let project = with_packages(&files)?;
+        let flags = [
+            &["--surface", "extend", "--guard-off", "sentinel_pair"],
+            fast[..3].as_flattened(),
+        ]
+        .concat();
+        Some(project.run(work, "node_modules/.bin/vitest run", &flags))
+    };
+    let Some(said) = run("sed -i 's/, 1);/, 0);/' money.mjs") else {
+        return;
+    };
+    said.converged(1);
+    for work in [
+        "sed -i 's/toBe(3)/toBe(4)/' money.mjs",
+        "sed -i 's/= import.meta.vitest;/= lax;/' money.mjs",
+    ] {
+        let Some(said) = run(work) else { return };
+        assert_eq!(
+            (said.exit, said.cause()),
+            (13, "protected_manifest"),
+            "{work}: {}",
+            said.why()
+        );
+    }
+}

@@ -9,6 +9,11 @@ pub struct Body(pub [u8; 32]);
 /// Kinds, fields and the text of leaves, in order; no layout, no comments, no documentation, and nothing of the
 /// test's own name.
 pub(crate) fn of(tree: &Tree<'_>, id: Id, own_name: Option<&str>) -> Body {
+    without(tree, id, own_name, &|_| false)
+}
+
+/// The same of a part from which others are left out.
+pub(crate) fn without(tree: &Tree<'_>, id: Id, own_name: Option<&str>, left_out: &dyn Fn(Id) -> bool) -> Body {
     let mut hasher = blake3::Hasher::new();
     let mut open: Vec<Id> = Vec::new();
     let mut next = id;
@@ -18,7 +23,7 @@ pub(crate) fn of(tree: &Tree<'_>, id: Id, own_name: Option<&str>) -> Body {
             open.pop();
             hasher.update(b")");
         }
-        if tree.comment(next) || (tree.grammar.documentation)(tree, next) || trailing(tree, next) {
+        if left_out(next) || tree.comment(next) || (tree.grammar.documentation)(tree, next) || trailing(tree, next) {
             next = tree.within(next).end;
             continue;
         }

@@ -14,6 +14,7 @@
 
 #![forbid(unsafe_code)]
 
+mod around;
 mod assertion;
 #[cfg(test)]
 mod bench;
@@ -26,6 +27,7 @@ mod mutant;
 mod suite;
 mod tree;
 
+pub use around::around;
 pub use body::Body;
 pub use contradiction::{Contradiction, Demanded, contradictions};
 pub use function::{Function, functions};

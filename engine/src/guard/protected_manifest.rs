@@ -45,6 +45,9 @@ fn why(change: &SurfaceChange) -> String {
     if change.pattern == surface::COLLECTED {
         return "tests were collected from it at t0".into();
     }
+    if change.pattern == surface::OWN_TESTS {
+        return "tests of t0 that it holds say something else now".into();
+    }
     format!("{} is protected", change.pattern)
 }
 

@@ -6,7 +6,7 @@
 
 use alloc::string::String;
 
-use crate::event::measurement::{SurfaceChange, SurfaceClass};
+use crate::event::measurement::{ChangeKind, SurfaceChange, SurfaceClass};
 use crate::event::policy::{GuardPolicy, Surface};
 use crate::pattern;
 
@@ -222,6 +222,52 @@ pub fn classify_collected(policy: &GuardPolicy, path: &[u8]) -> Option<(SurfaceC
     classify(policy, path).or_else(|| (!exempt).then(|| (SurfaceClass::Protected, COLLECTED.into())))
 }
 
+/// Stands for the pattern of a product file whose own tests were collected at t0.
+pub const OWN_TESTS: &str = "tests beside the product";
+
+/// The class of the tests of such a file. They may not change under any policy: no copy holds the tests of t0 beside the
+/// product of now (SPEC 5.4.10).
+pub fn classify_own_tests(policy: &GuardPolicy, path: &[u8]) -> Option<(SurfaceClass, String)> {
+    let exempt = pattern::first(policy.allowed.iter().map(String::as_str), path).is_some();
+    (!exempt).then(|| (SurfaceClass::Protected, OWN_TESTS.into()))
+}
+
+/// What names the packages of a directory, or holds them to their versions.
+const PACKAGES: &[&str] = &[
+    "package.json",
+    "package-lock.json",
+    "npm-shrinkwrap.json",
+    "pnpm-lock.yaml",
+    "yarn.lock",
+    "bun.lock",
+    "bun.lockb",
+];
+
+/// Where the programs of packages are linked.
+const PACKAGE_PROGRAMS: &str = "node_modules/.bin/";
+
+/// The name of a program that came with a package which the contract lets the agent add (SPEC 5.4.4). It alters no runner
+/// as long as nobody is called by that name, which the world has to say.
+pub fn added_program<'a>(policy: &GuardPolicy, change: &'a SurfaceChange) -> Option<&'a [u8]> {
+    if change.class != SurfaceClass::Determinant || change.kind != ChangeKind::Added {
+        return None;
+    }
+    let path = &change.path.0;
+    let outermost = path
+        .windows(PACKAGE_PROGRAMS.len())
+        .position(|at| at.starts_with(b"node_modules/"))?;
+    let at = path
+        .windows(PACKAGE_PROGRAMS.len())
+        .rposition(|at| at == PACKAGE_PROGRAMS.as_bytes())?;
+    let name = &path[at + PACKAGE_PROGRAMS.len()..];
+    let owner = &path[..outermost];
+    let may_add = PACKAGES.iter().any(|manifest| {
+        let manifest = [owner, manifest.as_bytes()].concat();
+        pattern::first(policy.allowed.iter().map(String::as_str), &manifest).is_some()
+    });
+    (may_add && !name.is_empty() && !name.contains(&b'/')).then_some(name)
+}
+
 /// Every pattern that can match, for a world that wants to walk only what can be watched.
 pub fn patterns(policy: &GuardPolicy) -> impl Iterator<Item = &str> {
     let lists = [&policy.blocked, &policy.protected, &policy.test_directories];
@@ -291,6 +337,36 @@ mod tests {
     }
 
     #[test]
+    fn a_program_of_a_package_is_told_by_name_where_packages_may_be_added() {
+        let policy = GuardPolicy {
+            allowed: ["web/package.json".into()].into(),
+            ..GuardPolicy::default()
+        };
+        let name = |path: &str, kind: ChangeKind| {
+            let (class, pattern) = classify(&policy, path.as_bytes()).unwrap();
+            let change = SurfaceChange {
+                path: path.into(),
+                place: crate::event::measurement::Place::Tree,
+                kind,
+                class,
+                pattern,
+            };
+            added_program(&policy, &change).map(|name| String::from_utf8_lossy(name).into_owned())
+        };
+        assert_eq!(
+            name("web/node_modules/.bin/tool", ChangeKind::Added).as_deref(),
+            Some("tool")
+        );
+        let nested = "web/node_modules/a/node_modules/.bin/tool";
+        assert_eq!(name(nested, ChangeKind::Added).as_deref(), Some("tool"));
+        for path in ["node_modules/.bin/tool", "api/node_modules/.bin/tool", "web/.npmrc"] {
+            assert_eq!(name(path, ChangeKind::Added), None, "{path}");
+        }
+        assert_eq!(name("web/node_modules/.bin/tool", ChangeKind::Modified), None);
+        assert_eq!(name("web/node_modules/.bin/a/b", ChangeKind::Added), None);
+    }
+
+    #[test]
     fn extend_moves_test_directories_from_blocked_to_watched() {
         let policy = GuardPolicy {
             surface: Surface::Extend,
@@ -313,7 +389,7 @@ mod tests {
             let change = SurfaceChange {
                 path: path.into(),
                 place: crate::event::measurement::Place::Tree,
-                kind: crate::event::measurement::ChangeKind::Modified,
+                kind: ChangeKind::Modified,
                 class,
                 pattern,
             };

@@ -139,3 +139,17 @@ fn an_extensible_surface_takes_a_new_test_of_a_runner_that_separates_files() {
     let check = "cargo test --workspace --offline --no-fail-fast";
     project.run(exec, check, &["--surface", "extend"]).converged(1);
 }
+
+#[test]
+fn a_package_that_the_contract_lets_the_work_add_may_bring_a_program_and_none_that_the_check_starts() {
+    let Some(python) = python_with_pytest() else { return };
+    let brings = |name: &str| format!("{HONEST}; mkdir -p node_modules/.bin; echo : > node_modules/.bin/{name}");
+    let turn = |name: &str, more: &[&str]| {
+        let (project, check) = money(&python);
+        project.run(&brings(name), &check, more)
+    };
+    let may_add = ["--allow", "package-lock.json"];
+    turn("tool", &may_add).converged(1);
+    turn("tool", &[]).halted(13, MIV, "determinant_files");
+    turn("sh", &may_add).halted(13, MIV, "determinant_files");
+}

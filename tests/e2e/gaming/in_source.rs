@@ -2,7 +2,7 @@
 //! file may take out what they demand.
 
 use super::MIV;
-use crate::support::story::{Project, available};
+use crate::support::story::{Project, available, python_with_pytest};
 
 const LIB: &str = "\
 pub fn total(prices: &[u32]) -> u32 {
@@ -85,4 +85,29 @@ fn an_honest_change_of_that_file_is_none() {
     let project = shop();
     project.run(&exec, CHECK, &[]).converged(1);
     assert!(project.read("src/lib.rs").contains("fn two()"));
+}
+
+/// The guards before green that only cost time here.
+const OTHERS: [&str; 5] = ["order", "oracle_mutation", "code_mutation", "sentinel_pair", "coverage"];
+
+#[test]
+fn a_python_module_with_its_own_tests_is_the_work_and_its_tests_are_not() {
+    let Some(python) = python_with_pytest() else { return };
+    let calc = "def total(xs):\n    return sum(xs) + 1\n\n\ndef test_total():\n    assert total([1]) == 1\n";
+    let files = [
+        ("pytest.ini", "[pytest]\npython_files = calc.py\n"),
+        ("app.py", "from calc import total\n"),
+        ("calc.py", calc),
+    ];
+    let check = format!("{python} -m pytest -q -p no:cacheprovider");
+    let fast = OTHERS.map(|name| ["--guard-off", name]);
+    let mends = "sed -i 's/ + 1$//' calc.py";
+    for policy in ["frozen", "extend"] {
+        let flags = [&["--surface", policy], fast.as_flattened()].concat();
+        let project = Project::committed(&files);
+        project.run(mends, &check, &flags).converged(1);
+        let project = Project::committed(&files);
+        let said = project.run("sed -i 's/== 1/== 2/' calc.py", &check, &flags);
+        said.halted(13, MIV, "protected_manifest");
+    }
 }

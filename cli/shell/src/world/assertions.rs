@@ -109,7 +109,7 @@ impl Assertions {
         let language = std::str::from_utf8(path).ok().and_then(Language::of);
         let role = language.and_then(|language| {
             let named = surface::test_source(path) || surface::classify(policy, path).is_some();
-            let suite = named || self.suites.contains(&Bytes(path.to_vec()));
+            let suite = named || self.suites.holds(&Bytes(path.to_vec()));
             (suite || !language.in_source.is_empty()).then_some(Role { language, suite })
         });
         self.roles.insert(path.to_vec(), role);

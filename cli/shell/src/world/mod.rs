@@ -17,6 +17,7 @@ mod own;
 pub(crate) mod reach;
 mod removal;
 mod secrets;
+mod shared;
 mod surface;
 mod toolchain;
 mod tree;

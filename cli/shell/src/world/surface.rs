@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::assertions::Counts;
 use super::listed::{Listed, Suspect};
+pub(super) use super::shared::Suites;
 use super::toolchain::Programs;
 use crate::tree::{Entry, GitFacts, Kind, Unavailable};
 
@@ -46,9 +47,6 @@ pub(super) struct Base {
     /// Or why it could not be known.
     listed: Result<Listed, String>,
 }
-
-/// Paths that hold, or would hold, the tests that were collected at t0.
-pub(super) type Suites = BTreeSet<Bytes>;
 
 /// A path that differs in index or commit.
 pub(super) struct Staged {
@@ -84,10 +82,6 @@ impl Surfaces {
             self.classes.clear();
             self.suites = suites;
         }
-    }
-
-    pub(super) fn suites(&self) -> &Suites {
-        &self.suites
     }
 
     /// The base with this digest, from memory or from its blob.
@@ -202,7 +196,16 @@ impl Base {
 
     /// Watched paths of `now` that differ from this base, these of index and commit among them, with how many
     /// were not named.
-    pub(super) fn changes(&self, now: &Self, staged: Vec<Staged>, policy: &GuardPolicy) -> (Vec<SurfaceChange>, u64) {
+    /// `rewritten` are product files whose own tests differ; `called` says whether a program of this name could be started
+    /// by the check.
+    pub(super) fn changes(
+        &self,
+        now: &Self,
+        staged: Vec<Staged>,
+        rewritten: Vec<Bytes>,
+        policy: &GuardPolicy,
+        called: &dyn Fn(&[u8]) -> bool,
+    ) -> (Vec<SurfaceChange>, u64) {
         let mut changes = Vec::new();
         let in_tree = self.moved(now).into_iter().map(|(path, kind)| Staged {
             path,
@@ -219,11 +222,26 @@ impl Base {
                     class,
                     pattern,
                 };
+                if surface::added_program(policy, &change).is_some_and(|name| !called(name)) {
+                    continue;
+                }
                 let may_change = surface::may_change(policy, &change);
                 // Who may change a test may stage and commit it.
                 if !(may_change && differing.as_in_tree) {
                     changes.push((may_change, change));
                 }
+            }
+        }
+        for path in rewritten {
+            if let Some((class, pattern)) = surface::classify_own_tests(policy, &path.0) {
+                let change = SurfaceChange {
+                    path,
+                    place: Place::Tree,
+                    kind: ChangeKind::Modified,
+                    class,
+                    pattern,
+                };
+                changes.push((false, change));
             }
         }
         for (path, kind) in self.programs.changes(&now.programs) {
@@ -329,7 +347,7 @@ impl Base {
 }
 
 pub(super) fn class(suites: &Suites, policy: &GuardPolicy, path: &Bytes) -> Option<(SurfaceClass, String)> {
-    if suites.contains(path) {
+    if suites.is_suite(path) {
         surface::classify_collected(policy, &path.0)
     } else {
         surface::classify(policy, &path.0)
@@ -388,7 +406,7 @@ mod tests {
             entry("tests/a", 1, 0o755),
             entry("tests/c", 1, 0o644),
         ]);
-        let (changes, more) = before.changes(&after, Vec::new(), &GuardPolicy::default());
+        let (changes, more) = before.changes(&after, Vec::new(), Vec::new(), &GuardPolicy::default(), &|_| true);
         let told: Vec<_> = changes.iter().map(|c| (c.path.text(), c.kind, c.class)).collect();
         assert_eq!(
             told,

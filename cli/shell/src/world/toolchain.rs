@@ -178,6 +178,22 @@ impl Programs {
         self.files.keys()
     }
 
+    /// Whether the check could start a program of this name: its text names it, or `PATH` has one, which it would
+    /// stand before wherever a script runner puts the programs of packages first.
+    pub(super) fn may_start(&self, workdir: &Path, check: &Command, name: &[u8]) -> bool {
+        let is_named = |word: &Bytes| word.0.rsplit(|byte| *byte == b'/').next() == Some(name);
+        if self.found.keys().any(is_named) || names(workdir, check).iter().any(is_named) {
+            return true;
+        }
+        let of_packages = |entry: &&[u8]| Path::new(OsStr::from_bytes(entry)).ends_with("node_modules/.bin");
+        let others = |path: &Bytes| {
+            let entries = path.0.split(|byte| *byte == b':').filter(|entry| !of_packages(entry));
+            OsString::from_vec(entries.collect::<Vec<_>>().join(&b':'))
+        };
+        let path = self.path.as_ref().map(others);
+        which(OsStr::from_bytes(name), workdir, path.as_deref()).is_ok()
+    }
+
     /// Files that differ from these, and names that now lead elsewhere.
     pub(super) fn changes(&self, now: &Self) -> Vec<(Bytes, ChangeKind)> {
         let mut changes = Vec::new();
@@ -386,6 +402,22 @@ mod tests {
         };
         let told = told("./app && node_modules/x/cli", before, change);
         assert_eq!(told, [("work/node_modules/x/cli".into(), ChangeKind::Modified)]);
+    }
+
+    #[test]
+    fn a_program_that_the_check_names_or_that_stands_before_another_could_be_started_by_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let workdir = fs::canonicalize(dir.path()).unwrap();
+        program(&workdir.join("far/git"), "1");
+        fs::create_dir(workdir.join("node_modules")).unwrap();
+        program(&workdir.join("node_modules/.bin/tool"), "1");
+        fs::write(workdir.join("package.json"), r#"{"scripts": {"test": "runner -q"}}"#).unwrap();
+        let check = Command::shell("npm test");
+        let path = format!("{0}/node_modules/.bin:{0}/far", workdir.display());
+        let start = Toolchain::default().start(&workdir, &check, Some(OsStr::new(&path)));
+        for (name, could) in [("git", true), ("npm", true), ("runner", true), ("tool", false)] {
+            assert_eq!(start.may_start(&workdir, &check, name.as_bytes()), could, "{name}");
+        }
     }
 
     #[test]

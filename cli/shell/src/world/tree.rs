@@ -10,7 +10,7 @@ use engine::{Observation, State};
 use super::RealWorld;
 use super::assertions::{Counts, against, kept};
 use super::listed::Listed;
-use super::surface::Base;
+use super::surface::{Base, Suites};
 use super::venv;
 use crate::oracle::suite;
 use crate::process::path_of;
@@ -44,7 +44,7 @@ impl RealWorld {
             .chain(hidden.iter().map(Vec::as_slice))
             .collect();
         let suites = match base {
-            None => suite::files(state.facts.members.iter().map(|(id, _)| id.as_str())),
+            None => Suites::new(suite::files(state.facts.members.iter().map(|(id, _)| id.as_str()))),
             Some(digest) => {
                 let blobs = self.run.blobs();
                 let known = self.surfaces.base(&blobs, digest);
@@ -53,7 +53,7 @@ impl RealWorld {
             }
         };
         self.assertions.follow(&suites);
-        self.surfaces.follow(suites);
+        self.surfaces.follow(suites.clone());
         let surfaces = std::cell::RefCell::new(&mut self.surfaces);
         let watches = |path: &[u8]| surfaces.borrow_mut().watches(policy, path);
         let outcome = self.tree.observe(&literal, &watches);
@@ -98,8 +98,18 @@ impl RealWorld {
         } else {
             Counts::new()
         };
+        let content = |digest: &[u8; 32]| self.tree.content(digest).map_err(|error| sentence(&error));
+        let entries = self.tree.current().entries();
+        let mut suites = suites;
+        let rewritten = match base {
+            None => {
+                suites.settle(entries, policy, &content);
+                Vec::new()
+            }
+            Some(_) => suites.rewritten(entries, &content),
+        };
         let asserted = against(known.unwrap_or(&start), &assertions);
-        let now = Base::now(self.surfaces.suites(), &watched, &facts, listed, start, programs);
+        let now = Base::now(&suites, &watched, &facts, listed, start, programs);
         let files = now.len() as u64;
         let (surface, surface_more, surface_digest, git) = match base {
             None => {
@@ -114,7 +124,9 @@ impl RealWorld {
                     Ok(staged) => (staged, None),
                     Err(why) => (Vec::new(), Some(why)),
                 };
-                let (surface, more) = before.changes(&now, staged, policy);
+                let check = &state.facts.policy().oracle.check;
+                let called = |name: &[u8]| before.programs().may_start(&self.workdir, check, name);
+                let (surface, more) = before.changes(&now, staged, rewritten, policy, &called);
                 (surface, more, digest, before.git(&facts, index_locked, unlisted))
             }
         };

@@ -59,6 +59,9 @@ const CLAIMS: &[Claim] = &[
     },
 ];
 
+/// What a product asks before it runs the tests that it holds.
+const IN_SOURCE: &str = "import.meta.vitest";
+
 pub(super) const ARID: &[&str] = &["import_statement", "decorator"];
 
 pub(super) const BASE: Grammar = Grammar {
@@ -138,7 +141,10 @@ pub(super) const BASE: Grammar = Grammar {
         title(tree, &call.arguments).filter(|_| named && function(tree, &call.arguments).is_some())
     },
     helper: |_, _| true,
-    testing: |_, _| false,
+    testing: |tree, id| {
+        let condition = tree.field(id, "condition").filter(|_| tree.kind(id) == "if_statement");
+        condition.is_some_and(|condition| tree.text(condition).contains(IN_SOURCE))
+    },
     numbers: &["number"],
     strings: &["string", "template_string"],
     characters: &[],

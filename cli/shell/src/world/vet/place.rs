@@ -279,7 +279,10 @@ impl<'a> Place<'a> {
         let policy = &self.state.facts.policy().guards;
         let may_hold_tests = |path: &&str| {
             let own = Bytes(path.as_bytes().to_vec());
-            let watched = || surface::test_source(&own.0) || class(self.suites, policy, &own).is_some();
+            let watched = || {
+                let named = surface::test_source(&own.0) || self.suites.holds(&own);
+                named || class(self.suites, policy, &own).is_some()
+            };
             Language::of(path).is_some_and(|language| !language.in_source.is_empty() || watched())
         };
         let files = candidate.entries().iter().filter(|entry| entry.kind == Kind::File);
