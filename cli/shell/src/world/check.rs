@@ -1,10 +1,8 @@
 //! The check: one run, one captured artefact, one reading of it.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, Metadata};
-use std::io;
+use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -16,6 +14,7 @@ use engine::{Observation, Reading, State};
 use super::RealWorld;
 use super::command::{Job, Output, argv, limits, nothing_ran};
 use super::detection::detection;
+use super::report_file::ReportFile;
 use super::{output, secrets, zones};
 use crate::foreign;
 use crate::oracle::collect::{self, CollectError, Collector, Detection, InjectRequest, ReportPlan};
@@ -46,60 +45,6 @@ impl Oracle {
             detection,
             collector,
             light: false,
-        }
-    }
-}
-
-/// A file that the check writes, before and after.
-struct ReportFile {
-    /// Where the check is in a zone, the directory that the path may not leave.
-    top: Option<PathBuf>,
-    path: PathBuf,
-    before: Option<Metadata>,
-}
-
-impl ReportFile {
-    fn new(root: PathBuf, named: &Path, is_zoned: bool) -> Self {
-        let (top, path) = match is_zoned {
-            true => (Some(root), named.to_path_buf()),
-            false => (None, root.join(named)),
-        };
-        let mut file = Self {
-            top,
-            path,
-            before: None,
-        };
-        file.before = file.metadata().ok();
-        file
-    }
-
-    fn metadata(&self) -> io::Result<Metadata> {
-        match &self.top {
-            Some(top) => foreign::open_beneath(top, &self.path)?.metadata(),
-            None => fs::metadata(&self.path),
-        }
-    }
-
-    fn content(&self) -> io::Result<Vec<u8>> {
-        match &self.top {
-            Some(top) => output::report_from(foreign::open_beneath(top, &self.path)?),
-            None => output::report(&self.path),
-        }
-    }
-
-    /// The content, when this run wrote it.
-    fn read(&self) -> (ReportState, Option<Vec<u8>>) {
-        let Ok(after) = self.metadata() else {
-            return (ReportState::Absent, None);
-        };
-        let same =
-            |b: &Metadata| (b.ino(), b.ctime(), b.ctime_nsec()) == (after.ino(), after.ctime(), after.ctime_nsec());
-        if self.before.as_ref().is_some_and(same) {
-            return (ReportState::Stale, None);
-        }
-        match self.content() {
-            Ok(bytes) => (ReportState::Fresh, Some(bytes)),
-            Err(_) => (ReportState::Absent, None),
         }
     }
 }

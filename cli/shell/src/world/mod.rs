@@ -16,6 +16,7 @@ mod output;
 mod own;
 pub(crate) mod reach;
 mod removal;
+mod report_file;
 mod secrets;
 mod shared;
 mod surface;
