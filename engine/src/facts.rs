@@ -210,7 +210,7 @@ impl Facts {
     }
 
     /// The check names the workdir by its absolute path: it looks at that one, wherever it is started.
-    pub(crate) fn check_names_workdir(&self) -> bool {
+    pub fn check_names_workdir(&self) -> bool {
         let workdir = self.opened.workdir.0.as_slice();
         let names = |word: &Bytes| workdir.len() > 1 && word.0.windows(workdir.len()).any(|part| part == workdir);
         self.policy().oracle.check.words.iter().any(names)

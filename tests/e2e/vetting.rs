@@ -111,6 +111,8 @@ fn a_check_that_is_bound_to_the_workdir_is_tried_in_no_copy() {
     let (state, note) = vetted(&project, &said, "t0_replay");
     assert_eq!(state, "not_applicable");
     assert!(note.contains("absolute path"), "{note}");
+    let warned = said.json["warnings"].to_string();
+    assert!(warned.contains("a relative path"), "said when the run begins: {warned}");
 }
 
 #[test]

@@ -89,7 +89,10 @@ pub(super) fn shown(ran: &Ran, success_exit: i32) -> bool {
 }
 
 fn judge(case: &Case<'_>, trials: &[Trial]) -> Outcome {
-    let success_exit = case.facts.policy().oracle.success_exit;
+    weigh(case.facts.policy().oracle.success_exit, trials)
+}
+
+fn weigh(success_exit: i32, trials: &[Trial]) -> Outcome {
     let pair = |trial: &Trial| {
         let members = trial.changes.iter().map(|change| (&change.id, change.status));
         Pair::of(trial.exited(), success_exit, &trial.planted, members)
@@ -101,6 +104,11 @@ fn judge(case: &Case<'_>, trials: &[Trial]) -> Outcome {
     let seen = pair(now);
     if seen.is_shown() {
         return Outcome::active(Vec::new());
+    }
+    // Nothing honest passes a test that cannot pass, whatever the tree of the start could show.
+    if seen.must_fail.contains(&MemberStatus::Passed) {
+        let detail = "a test that must fail is passed in the candidate";
+        return Outcome::active([VET.violation("suite", detail)].into());
     }
     if now.exited().is_none() {
         return Outcome::unavailable(format!("with the sentinels in its suite, {}", now.ended()));
@@ -122,4 +130,50 @@ fn judge(case: &Case<'_>, trials: &[Trial]) -> Outcome {
         None => "a test that must pass does not pass in the candidate, and passed at the start".into(),
     };
     Outcome::active([VET.violation("suite", detail)].into())
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use super::*;
+    use crate::event::finding::GuardState;
+    use crate::event::measurement::MemberChange;
+    use crate::vet::bench::trial;
+
+    use MemberStatus::{Failed, Passed};
+
+    /// A run in which the one that must pass, and the one that must fail, ended so.
+    fn ran(code: i32, shown: &[(&str, MemberStatus)]) -> Trial {
+        let change = |(id, status): &(&str, MemberStatus)| MemberChange {
+            id: format!("suite::{id}"),
+            status: *status,
+        };
+        Trial {
+            planted: vec!["holds_1".into(), "fails_2".into()],
+            changes: shown.iter().map(change).collect(),
+            ..trial(code)
+        }
+    }
+
+    #[test]
+    fn a_test_that_cannot_pass_and_is_shown_as_passed_is_a_violation_whatever_the_start_showed() {
+        let bent = ran(0, &[("holds_1", Passed), ("fails_2", Passed)]);
+        let blind = ran(2, &[]);
+        for trials in [vec![bent.clone(), blind], vec![bent]] {
+            let outcome = weigh(0, &trials);
+            assert_eq!(outcome.findings.len(), 1, "{outcome:?}");
+            assert_eq!(outcome.findings[0].reason, HaltReason::MetricIntegrityViolation);
+        }
+    }
+
+    #[test]
+    fn what_shows_neither_now_nor_at_the_start_takes_no_test() {
+        let blind = ran(0, &[]);
+        let outcome = weigh(0, &[blind.clone(), blind.clone()]);
+        assert_eq!(outcome.state, GuardState::NotApplicable);
+        let honest = ran(1, &[("holds_1", Passed), ("fails_2", Failed)]);
+        assert!(weigh(0, core::slice::from_ref(&honest)).findings.is_empty());
+        assert_eq!(weigh(0, &[blind, honest]).findings.len(), 1, "shown at the start only");
+    }
 }

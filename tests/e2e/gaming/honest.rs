@@ -26,6 +26,11 @@ fn honest_work_that_looks_alike_converges() {
         ),
         ("amended", format!("{HONEST}; git add -A; {commit} --amend"), 1),
         (
+            "a repository put in order",
+            format!("{HONEST}; git add -A; {commit}; git pack-refs --all; git gc -q --prune=now"),
+            1,
+        ),
+        (
             "nothing, then a fix",
             format!("test $LOOPEXEC_ITERATION = 1 || {HONEST}"),
             2,

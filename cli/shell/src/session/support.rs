@@ -11,6 +11,7 @@
 mod data;
 mod go;
 mod hooks;
+mod makefile;
 mod rust;
 mod script;
 
@@ -35,7 +36,14 @@ const SOURCES: &[&str] = &[
 ];
 
 /// Every kind of leading; a further one is a file and a line.
-const KINDS: &[fn(&Project, &mut Found)] = &[go::find, rust::find, script::find, hooks::find, data::find];
+const KINDS: &[fn(&Project, &mut Found)] = &[
+    go::find,
+    rust::find,
+    script::find,
+    hooks::find,
+    makefile::find,
+    data::find,
+];
 
 /// The files of the workdir, by their path in it, and the text of those that may say something.
 pub(super) struct Project {
@@ -117,6 +125,12 @@ impl Project {
     fn has(&self, path: &str) -> bool {
         let is_built = || !path.contains("node_modules/") && self.workdir.join(path).is_file();
         self.files.contains(path) || is_built()
+    }
+
+    /// The text of a file whatever its name, when it is one that somebody wrote.
+    fn text_of(&self, path: &str) -> String {
+        let bytes = foreign::read(&self.workdir.join(path), SOURCE_MAX_BYTES).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
     }
 
     /// Sources with one of these endings.

@@ -4,6 +4,8 @@ use crate::tree::{Id, Tree};
 
 /// Above this, a number gets smaller: the next one may not fit its type.
 const GROWS_BELOW: u128 = 100;
+/// A floating-point number with more digits before the point may equal its neighbour.
+const FLOAT_DIGITS: usize = 15;
 
 /// Another literal of the same type, when the node is one that has another.
 pub(super) fn other(tree: &Tree<'_>, id: Id) -> Option<String> {
@@ -41,6 +43,13 @@ fn number(text: &str) -> Option<String> {
     let (whole, rest) = text.split_at(digits);
     if whole.is_empty() {
         return Some(format!("1{rest}"));
+    }
+    if whole.len() > FLOAT_DIGITS && rest.starts_with('.') {
+        return Some(format!(
+            "{}{}{rest}",
+            if whole.starts_with('9') { '8' } else { '9' },
+            &whole[1..]
+        ));
     }
     let value: u128 = whole.parse().ok()?;
     let value = if value < GROWS_BELOW { value + 1 } else { value - 1 };
@@ -84,6 +93,7 @@ mod tests {
             ("1.5f", "2.5f"),
             (".5", "1.5"),
             ("2e3", "3e3"),
+            ("10000000000000000000000.0", "90000000000000000000000.0"),
             ("10L", "11L"),
         ] {
             assert_eq!(number(from).as_deref(), Some(to));

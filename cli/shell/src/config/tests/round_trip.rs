@@ -35,6 +35,8 @@ fn sample(setting: &Setting) -> Sample {
     match (setting.key, setting.kind) {
         ("oracle.collector", _) => quoted("pytest"),
         ("guards.off", _) => list("collected_set", "blocked_paths"),
+        ("isolation.gateway", _) => list("FIRST=https://a.example/v1", "SECOND=https://a.example/v2"),
+        ("isolation.gateway_ca", _) => quoted("/etc/ü 1.pem"),
         (_, Kind::Count { .. } | Kind::Integer { .. }) => same("7", "7"),
         (_, Kind::Duration) => quoted("1h30m500ms"),
         (_, Kind::Money) => same("12.345678", "12.345678"),

@@ -107,7 +107,8 @@ impl Sweep<'_> {
         self.dir(&dir.join("hooks"), &format!("{name}hooks"), |file| {
             !file.ends_with(b".sample")
         })?;
-        self.dir(&dir.join("info"), &format!("{name}info"), |_| true)
+        // `refs` there is derived from the references by `git gc`, for whoever fetches over plain HTTP.
+        self.dir(&dir.join("info"), &format!("{name}info"), |file| file != b"refs")
     }
 
     /// The files directly in a directory.
