@@ -28,6 +28,22 @@ pub const DETERMINANTS: &[&str] = &[
     "/vendor/modules.txt",
 ];
 
+/// Further names that `node --test` runs.
+const NODE_TESTS: &[&str] = &[
+    "*-test.js",
+    "*-test.cjs",
+    "*-test.mjs",
+    "*_test.js",
+    "*_test.cjs",
+    "*_test.mjs",
+    "test-*.js",
+    "test-*.cjs",
+    "test-*.mjs",
+    "test.js",
+    "test.cjs",
+    "test.mjs",
+];
+
 /// Tests and their data.
 const TESTS: &[&str] = &[
     "test_*.py",
@@ -47,18 +63,6 @@ const TESTS: &[&str] = &[
     "*.spec.jsx",
     "*.spec.ts",
     "*.spec.tsx",
-    "*-test.js",
-    "*-test.cjs",
-    "*-test.mjs",
-    "*_test.js",
-    "*_test.cjs",
-    "*_test.mjs",
-    "test-*.js",
-    "test-*.cjs",
-    "test-*.mjs",
-    "test.js",
-    "test.cjs",
-    "test.mjs",
     "__tests__/",
     "__mocks__/",
     "__snapshots__/",
@@ -150,18 +154,6 @@ const TEST_SOURCES: &[&str] = &[
     "*_test.go",
     "*.test.*",
     "*.spec.*",
-    "*-test.js",
-    "*-test.cjs",
-    "*-test.mjs",
-    "*_test.js",
-    "*_test.cjs",
-    "*_test.mjs",
-    "test-*.js",
-    "test-*.cjs",
-    "test-*.mjs",
-    "test.js",
-    "test.cjs",
-    "test.mjs",
     "__tests__/",
     "*_spec.rb",
     "src/test/",
@@ -169,7 +161,7 @@ const TEST_SOURCES: &[&str] = &[
 
 /// Tests, fixtures, runner and coverage configuration, CI, lock files, build scripts, toolchains.
 pub fn protected<'a>() -> impl Iterator<Item = &'a str> {
-    TESTS.iter().chain(CONFIGURATION).copied()
+    TESTS.iter().chain(NODE_TESTS).chain(CONFIGURATION).copied()
 }
 
 /// A test, or what lies beside tests, that the contract lets the agent change (SPEC 5.2.3). What decides over tests
@@ -184,13 +176,13 @@ pub fn may_change(policy: &GuardPolicy, change: &SurfaceChange) -> bool {
     if named(CONFIGURATION) {
         return false;
     }
-    let source = named(TEST_SOURCES) || change.pattern == COLLECTED;
+    let source = named(TEST_SOURCES) || named(NODE_TESTS) || change.pattern == COLLECTED;
     source || !own(&policy.protected) && (named(TEST_DIRECTORIES) || own(&policy.test_directories))
 }
 
 /// Whether the name of a file says that it holds tests, whatever the contract exempts.
 pub fn test_source(path: &[u8]) -> bool {
-    let sources = TEST_DIRECTORIES.iter().chain(TEST_SOURCES).copied();
+    let sources = TEST_DIRECTORIES.iter().chain(TEST_SOURCES).chain(NODE_TESTS).copied();
     pattern::first(sources, path).is_some()
 }
 
@@ -291,6 +283,11 @@ mod tests {
             ("crates/x/tests/it.rs", Some(SurfaceClass::Blocked)),
             (".env", Some(SurfaceClass::Blocked)),
             ("src/test_a.py", Some(SurfaceClass::Protected)),
+            ("calc-test.js", Some(SurfaceClass::Protected)),
+            ("lib/test.mjs", Some(SurfaceClass::Protected)),
+            ("contest.js", None),
+            ("__mocks__/fs.js", Some(SurfaceClass::Determinant)),
+            ("vendor/modules.txt", Some(SurfaceClass::Determinant)),
             ("conftest.py", Some(SurfaceClass::Protected)),
             (".github/workflows/ci.yml", Some(SurfaceClass::Protected)),
             ("lib/sitecustomize.py", Some(SurfaceClass::Determinant)),
@@ -397,6 +394,7 @@ mod tests {
             ("checks/conftest.py", true),
             ("checks/test_named.py", true),
             ("src/a.test.ts", true),
+            ("calc_test.cjs", true),
             ("conftest.py", false),
             ("tests/pytest.ini", false),
             ("checks/package.json", false),

@@ -29,7 +29,7 @@ fn asked(scene: &Scene, command: &[&str], work: &str, more: &[&str]) -> Answer {
 const ISOLATE: &[&str] = &["isolate", "--execute", "--confirm"];
 
 #[test]
-fn the_work_of_one_pair_of_zones_has_a_key_and_the_check_after_it_none_that_is_good() {
+fn the_work_of_one_pair_of_zones_has_a_key_that_its_check_does_not_see_and_that_is_revoked() {
     let Some(scene) = Scene::new() else { return };
     let work = "echo \"mine: $AGENT_API_KEY\"; test -n \"$AGENT_API_KEY\" && touch done";
     let ended = asked(&scene, ISOLATE, work, &[]);

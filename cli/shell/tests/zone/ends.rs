@@ -27,12 +27,12 @@ pub(crate) fn what_is_kept_on_disk_has_a_limit() {
     };
     let volume = Some("volume".to_owned());
     let much = "head -c 8M /dev/zero";
-    let tree = format!("{much} > $W/much; sleep 600");
+    let tree = format!("{much} > $W/much; sleep 60");
     assert_eq!(capped(Zone::Agent, &tree), (None, Some(9), volume.clone()));
     // The volume holds it still, and a command that ends by itself is no exception.
     assert_eq!(capped(Zone::Agent, "true"), (Some(0), None, volume.clone()));
     fs::remove_file(room.path("tree/much")).unwrap();
-    let many = format!("for i in 1 2 3; do {much} | head -c 2M > /loopexec/reports/$i; done; sleep 600");
+    let many = format!("for i in 1 2 3; do {much} | head -c 2M > /loopexec/reports/$i; done; sleep 60");
     assert_eq!(capped(Zone::Exec, &many), (None, Some(9), volume));
     // What is gone with the zone is not on disk.
     fs::remove_dir_all(room.path("reports")).unwrap();
