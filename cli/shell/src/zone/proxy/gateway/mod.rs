@@ -18,6 +18,7 @@ mod request;
 mod secured;
 mod sieve;
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fmt;
 use std::net::SocketAddr;
@@ -43,6 +44,8 @@ pub enum GatewayError {
     Entry { entry: String, why: &'static str },
     /// There is one key, and it goes to one place.
     Places { one: String, other: String },
+    /// A variable has one value.
+    Twice { name: String },
     /// The header that bears the key is none, or is not the key's to fill.
     Header { name: String },
     /// The key holds what no header may.
@@ -58,6 +61,10 @@ impl fmt::Display for GatewayError {
             Self::Places { one, other } => write!(
                 f,
                 "gateways lead to {one} and to {other}: there is one key, so name one host and port"
+            ),
+            Self::Twice { name } => write!(
+                f,
+                "two gateways are called {name}: a variable leads to one of them only"
             ),
             Self::Header { name } => write!(
                 f,
@@ -151,6 +158,12 @@ pub(crate) fn read(entries: &[String]) -> Result<Vec<Entry>, GatewayError> {
         })
     });
     let entries = parsed.collect::<Result<Vec<_>, _>>()?;
+    let mut names = BTreeSet::new();
+    if let Some(again) = entries.iter().find(|entry| !names.insert(entry.name.as_str())) {
+        return Err(GatewayError::Twice {
+            name: again.name.clone(),
+        });
+    }
     for pair in entries.windows(2) {
         if pair[0].place() != pair[1].place() {
             let (one, other) = (pair[0].place(), pair[1].place());
@@ -195,4 +208,19 @@ fn believing(roots: RootCertStore) -> Result<ClientConfig, GatewayError> {
     let mut config = builder.with_root_certificates(roots).with_no_client_auth();
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(config)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gateways_have_names_of_their_own_and_one_place() {
+        let entries = |all: [&str; 2]| read(&all.map(ToOwned::to_owned)).map(|entries| entries.len());
+        assert_eq!(entries(["A=https://m.test/v1", "B=https://m.test/v2"]), Ok(2));
+        let twice = Err(GatewayError::Twice { name: "A".into() });
+        assert_eq!(entries(["A=https://m.test/v1", "A=https://m.test/v2"]), twice);
+        let places = entries(["A=https://m.test", "B=https://n.test"]);
+        assert!(matches!(places, Err(GatewayError::Places { .. })), "{places:?}");
+    }
 }
