@@ -56,6 +56,7 @@ fn suites() -> BTreeMap<&'static str, Vec<Room>> {
         ("journal", "journal/tests"),
         ("models", "models/src"),
         ("models", "models/tests"),
+        ("threads", "models/threads/tests"),
         ("loopexec", "cli/src"),
         ("shell", "cli/shell/src"),
         ("shell", "cli/shell/tests"),

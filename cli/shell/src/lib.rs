@@ -18,6 +18,7 @@ pub mod record;
 pub mod replay;
 pub mod scratch;
 pub mod session;
+mod sync;
 pub mod tree;
 pub mod world;
 pub mod zone;

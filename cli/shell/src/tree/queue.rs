@@ -3,8 +3,10 @@
 //! Each thread keeps its own stack and gives half of it away when another is idle, so a walk of a small
 //! tree costs next to nothing in locking.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::PoisonError;
+
+use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::{Condvar, Mutex, MutexGuard};
 
 struct Shared<T> {
     jobs: Vec<T>,
@@ -108,7 +110,9 @@ impl<T> Drop for StopOnPanic<'_, T> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::sync::atomic::AtomicUsize;
+
+    use super::{Ordering, Queue};
 
     #[test]
     fn every_job_is_done_once_by_any_number_of_threads() {
