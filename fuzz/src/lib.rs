@@ -6,13 +6,16 @@
 //!
 //! A new target is one function, one line in [`TARGETS`], two lines in `fuzz_targets/`, a `[[bin]]` and a
 //! corpus folder. Targets over raw bytes of a journal belong into `bytes.rs`, those whose hashes the harness
-//! makes right into files of their own, those over what other programs write into `text.rs`.
+//! makes right into files of their own, those over what other programs write into `text.rs`,
+//! those over what was seen of a check while it ran into `measured.rs`, and those over source text into `sources.rs`.
 
 pub mod bodies;
 pub mod bytes;
 pub mod chain;
 mod forge;
+pub mod measured;
 pub mod reduce;
+pub mod sources;
 pub mod text;
 
 /// A target: panics on a broken property and answers with a label of what it reached.
@@ -24,7 +27,10 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("chain", chain::chain),
     ("collect", text::collect),
     ("config", text::config),
+    ("coverage", measured::coverage),
     ("frame", bytes::frame),
     ("recover", bytes::recover),
     ("reduce", reduce::reduce),
+    ("syntax", sources::syntax),
+    ("trace", measured::trace),
 ];

@@ -180,6 +180,134 @@ fn write_the_corpus_of_collect() {
     }
 }
 
+/// Sources of each language, whole and cut in two, and one of each under another language.
+#[test]
+#[ignore = "writes the corpus"]
+fn write_the_corpus_of_syntax() {
+    let languages: Vec<syntax::Language> = syntax::Language::all().collect();
+    for (path, source) in SOURCES {
+        let language = syntax::Language::of(path).unwrap();
+        let which = languages.iter().position(|known| *known == language).unwrap();
+        let case = |which: usize, source: &[u8]| [&[b'a' + u8::try_from(which).unwrap()], source].concat();
+        write("syntax", path, &case(which, source.as_bytes()));
+        write(
+            "syntax",
+            &format!("{path}-cut"),
+            &case(which, &source.as_bytes()[..source.len() / 2]),
+        );
+        let other = (which + 1) % languages.len();
+        write("syntax", &format!("{path}-other"), &case(other, source.as_bytes()));
+    }
+    write("syntax", "nothing", &[]);
+}
+
+/// A suite of each language, and one of two sources that nobody can satisfy.
+const SOURCES: &[(&str, &str)] = &[
+    (
+        "calc_test.go",
+        "package calc\n\nimport \"testing\"\n\nfunc TestAdd(t *testing.T) {\n\tfor _, tt := range []struct{ a, want int }{{1, 3}, {2, 4}} {\n\t\tt.Run(\"x\", func(t *testing.T) {\n\t\t\tif got := Add(tt.a, 2); got != tt.want {\n\t\t\t\tt.Errorf(\"got %d\", got)\n\t\t\t}\n\t\t})\n\t}\n}\n",
+    ),
+    (
+        "CalcTest.java",
+        "class CalcTest {\n  @Test void adds() { assertEquals(3, Calc.add(1, 2)); }\n  @ParameterizedTest @ValueSource(ints = {1, 2}) void f(int x) { assertTrue(x > 0); }\n}\n",
+    ),
+    (
+        "calc.test.js",
+        "import { test, expect } from 'vitest';\ndescribe('calc', () => {\n  it.each([[1, 3], [2, 4]])('adds %i', (a, want) => { expect(add(a, 2)).toBe(want); });\n  test('more', () => { const want = [1, 2]; expect(list()).toEqual(want); });\n});\n",
+    ),
+    (
+        "test_calc.py",
+        "import pytest\n\n@pytest.mark.parametrize('a, want', [(1, 3), (2, 4)])\ndef test_add(a, want):\n    assert add(a, 2) == want, 'message'\n\nclass TestMore:\n    def test_raises(self):\n        with pytest.raises(ValueError):\n            add(None, 1)\n        self.assertEqual(add(0, 0), 0)\n",
+    ),
+    (
+        "opposed.py",
+        "from calc import add\n\ndef test_a():\n    assert add(1, 2) == 3\n\x1efrom calc import add\n\ndef test_b():\n    assert add(1, 2) == 4\n",
+    ),
+    (
+        "product.py",
+        "def add(a, b):\n    if a > 0 and b:\n        return a + b\n    for x in [1]:\n        a += x\n    return -1\n",
+    ),
+    (
+        "lib.rs",
+        "pub fn add(a: i32, b: i32) -> i32 { if a > 1 { a + b } else { b - a } }\n\n#[cfg(test)]\nmod tests {\n    use super::*;\n    #[test]\n    fn adds() { assert_eq!(add(1, 2), 3, \"why\"); assert!(add(0, 0) == 0); }\n    #[test]\n    #[should_panic]\n    fn fails() { add(i32::MAX, 1); }\n}\n",
+    ),
+    (
+        "calc.ts",
+        "export const add = (a: number, b: number): number => a + b;\nif (import.meta.vitest) {\n  const { it, expect } = import.meta.vitest;\n  it('adds', () => { expect(add(1, 2)).toBe(3); });\n}\n",
+    ),
+    (
+        "view.tsx",
+        "export const View = (p: { n: number }) => <p>{p.n > 1 ? 'many' : `one ${p.n}`}</p>;\ntest('view', () => { expect(render(<View n={1} />)).toMatchSnapshot(); });\n",
+    ),
+];
+
+/// A report of each format, whole and cut in two.
+#[test]
+#[ignore = "writes the corpus"]
+fn write_the_corpus_of_coverage() {
+    for (name, report) in REPORTS {
+        write("coverage", name, report.as_bytes());
+        write(
+            "coverage",
+            &format!("{name}-cut"),
+            &report.as_bytes()[..report.len() / 2],
+        );
+    }
+    write("coverage", "nothing", b" \n");
+}
+
+const REPORTS: &[(&str, &str)] = &[
+    (
+        "coverage_py.json",
+        r#"{"meta": {"format": 3}, "files": {"money.py": {"executed_lines": [3, 1], "missing_lines": [4], "excluded_lines": [6]}}}"#,
+    ),
+    (
+        "cobertura.xml",
+        r#"<coverage line-rate="0.5"><sources><source>/w/copy</source></sources><packages><package><classes><class filename="money.py"><lines><line number="1" hits="2"/><line number="4" hits="0"/></lines></class></classes></package></packages></coverage>"#,
+    ),
+    (
+        "lcov.info",
+        "TN:\nSF:/w/copy/src/total.js\nFN:1,total\nDA:1,2\nDA:4,0\nend_of_record\n",
+    ),
+    (
+        "llvm.json",
+        r#"{"type": "llvm.coverage.json.export", "version": "2.0.1", "data": [{"files": [{"filename": "/w/copy/src/lib.rs", "segments": [[1,1,2,true,true,false],[3,2,0,false,false,false],[4,5,0,true,true,false],[5,2,0,false,false,false]]}], "functions": []}]}"#,
+    ),
+    (
+        "go.out",
+        "mode: set\nexample.com/shop/calc/calc.go:1.2,1.20 1 1\nexample.com/shop/calc/calc.go:4.2,5.3 2 0\n",
+    ),
+    (
+        "istanbul.json",
+        r#"{"/w/copy/src/total.js": {"path": "/w/copy/src/total.js", "statementMap": {"0": {"start": {"line": 1, "column": 0}, "end": {"line": 2, "column": 1}}}, "s": {"0": 7}, "fnMap": {}, "f": {}}}"#,
+    ),
+];
+
+/// Calls of a check that keeps to its places, and of one that does not.
+#[test]
+#[ignore = "writes the corpus"]
+fn write_the_corpus_of_trace() {
+    for (name, lines) in TRACES {
+        write("trace", name, lines.as_bytes());
+        write("trace", &format!("{name}-cut"), &lines.as_bytes()[..lines.len() / 2]);
+    }
+}
+
+const TRACES: &[(&str, &str)] = &[
+    (
+        "inside",
+        "10 execve(\"/bin/sh\", [...], 0x7ff /* 9 vars */) = 0\n10 openat(AT_FDCWD</w/copy>, \"a\", O_RDONLY) = 3</w/copy/a>\n10 clone(child_stack=NULL, flags=CLONE_CHILD_CLEARTID|SIGCHLD) = 11\n11 execve(\"/usr/bin/python3\", [...], 0x7ff) = 0\n10 exit_group(0) = ?\n",
+    ),
+    (
+        "outside",
+        "10 execve(\"/bin/sh\", [...], 0x7ff /* 9 vars */) = 0\n10 openat(AT_FDCWD</w/copy>, \"l\", O_RDONLY) = 3</home/u/work/answers>\n10 connect(3<socket:[7]>, {sa_family=AF_INET, sin_port=htons(80), sin_addr=inet_addr(\"192.0.2.1\")}, 16) = -1 EINPROGRESS (x)\n10 openat(AT_FDCWD</>, \"/home/u/x\", O_WRONLY|O_CREAT, 0666) = 4</home/u/x>\n",
+    ),
+    (
+        "parted",
+        "10 openat(AT_FDCWD</w/copy>, \"a\" <unfinished ...>\n11 getrandom(\"\\x01\", 1, 0) = 1\n10 <... openat resumed>, O_RDONLY) = 3</etc/shadow>\n+++ exited with 0 +++\nnonsense\n",
+    ),
+];
+
 #[test]
 #[ignore = "writes the corpus"]
 fn write_the_corpus_of_config() {

@@ -10,12 +10,12 @@
 //! written relative to it, and build hashes never enter an id.
 
 pub mod collect;
-pub(crate) mod coverage;
+pub mod coverage;
 pub mod normalise;
 pub(crate) mod perturb;
 mod plain;
 pub mod suite;
-pub(crate) mod trace;
+pub mod trace;
 
 use std::collections::HashMap;
 use std::collections::HashSet;

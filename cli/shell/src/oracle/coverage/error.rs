@@ -4,7 +4,7 @@ use std::fmt;
 
 /// A report that is there and cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum CoverageError {
+pub enum CoverageError {
     Empty,
     TooLarge {
         limit_bytes: usize,

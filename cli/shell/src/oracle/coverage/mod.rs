@@ -28,8 +28,8 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use draft::Draft;
-pub(crate) use error::CoverageError;
-pub(crate) use names::Names;
+pub use error::CoverageError;
+pub use names::Names;
 pub(crate) use source::Source;
 
 /// What no report needs.
@@ -92,16 +92,16 @@ impl Content<'_> {
 
 /// Which lines can run, and which of them ran.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Coverage {
+pub struct Coverage {
     /// Of its format.
-    pub(crate) format: &'static str,
+    pub format: &'static str,
     /// By their paths in the tree.
-    pub(crate) files: BTreeMap<String, Lines>,
+    pub files: BTreeMap<String, Lines>,
 }
 
 /// The lines of one file, counted from 1.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Lines {
+pub struct Lines {
     /// Sorted, each once: the line, and whether it ran.
     can_run: Vec<(u32, bool)>,
     /// Sorted: what the tool was told to leave out, where the format says so.
@@ -110,7 +110,7 @@ pub(crate) struct Lines {
 
 /// What a report says of one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LineState {
+pub enum LineState {
     Ran,
     DidNotRun,
     /// It could run, and whoever measured was told to leave it out.
@@ -120,7 +120,7 @@ pub(crate) enum LineState {
 }
 
 impl Lines {
-    pub(crate) fn state(&self, line: u32) -> LineState {
+    pub fn state(&self, line: u32) -> LineState {
         if let Ok(at) = self.can_run.binary_search_by_key(&line, |(known, _)| *known) {
             return match self.can_run[at].1 {
                 true => LineState::Ran,
@@ -134,14 +134,14 @@ impl Lines {
     }
 
     /// Lines that can run, and whether they did.
-    pub(crate) fn can_run(&self) -> impl Iterator<Item = (u32, bool)> {
+    pub fn can_run(&self) -> impl Iterator<Item = (u32, bool)> {
         self.can_run.iter().copied()
     }
 }
 
 impl Coverage {
     /// Joins what another process of the same run reported: a line ran if it ran in any.
-    pub(crate) fn join(&mut self, other: Self) {
+    pub fn join(&mut self, other: Self) {
         self.format = other.format;
         for (path, more) in other.files {
             let lines = self.files.entry(path).or_default();
@@ -156,7 +156,7 @@ impl Coverage {
 ///
 /// # Errors
 /// When it is too large, in no format that is known, broken, or about no file of the tree.
-pub(crate) fn read(bytes: &[u8], names: &Names) -> Result<Coverage, CoverageError> {
+pub fn read(bytes: &[u8], names: &Names) -> Result<Coverage, CoverageError> {
     if bytes.len() > LIMITS.report_bytes {
         return Err(CoverageError::TooLarge {
             limit_bytes: LIMITS.report_bytes,

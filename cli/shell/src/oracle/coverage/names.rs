@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 /// The files of a tree.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Names {
+pub struct Names {
     /// Absolute path of the tree, without a slash at its end.
     root: String,
     paths: HashMap<String, ()>,
@@ -16,7 +16,7 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    pub(crate) fn new<'a>(root: &str, paths: impl Iterator<Item = &'a str>) -> Self {
+    pub fn new<'a>(root: &str, paths: impl Iterator<Item = &'a str>) -> Self {
         let mut names = Self {
             root: root.trim_end_matches('/').to_owned(),
             ..Self::default()

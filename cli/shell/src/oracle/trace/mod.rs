@@ -14,7 +14,7 @@ mod line;
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, BufRead as _, BufReader, Read as _};
+use std::io::{self, BufRead, BufReader, Read as _};
 use std::path::Path;
 
 use engine::event::candidate::Trace;
@@ -57,7 +57,14 @@ pub(crate) fn around(strace: &Path, file: &Path, filtered: bool) -> Vec<OsString
 /// # Errors
 /// When there is no such file, or it cannot be read.
 pub(crate) fn read(file: &Path, roots: &Roots, cwd: &[u8]) -> io::Result<Trace> {
-    let mut reader = BufReader::new(File::open(file)?);
+    read_from(BufReader::new(File::open(file)?), roots, cwd)
+}
+
+/// The same of a trace from anywhere.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn read_from(mut reader: impl BufRead, roots: &Roots, cwd: &[u8]) -> io::Result<Trace> {
     let mut fold = Fold::new(roots, cwd);
     let mut line = Vec::new();
     loop {
