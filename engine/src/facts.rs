@@ -102,6 +102,8 @@ pub struct Facts {
     pub members: Members,
     /// Members of t0 and of everything accepted since: it only grows.
     pub universe: IdSet,
+    /// The most tests that an accepted check ran and did not name.
+    pub unnamed: Option<u64>,
     /// Members that the check of t0 named.
     pub t0_members: IdSet,
     /// Those of them that passed there.
@@ -151,6 +153,7 @@ impl Facts {
             branch: None,
             members: Members::default(),
             universe: IdSet::default(),
+            unnamed: None,
             t0_members: IdSet::default(),
             t0_passing: IdSet::default(),
             active_guards: Vec::new(),

@@ -54,6 +54,7 @@ pub(crate) fn judge(facts: &Facts, turn: &Turn, check: &CheckEnded, after_check:
         measurement: &check.measurement,
         members: &facts.members,
         universe: &facts.universe,
+        unnamed: facts.unnamed,
         accepted: facts.accepted.as_ref().map_or(&nothing, |accepted| &accepted.statuses),
         active_at_t0: &facts.active_guards,
     };
