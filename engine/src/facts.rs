@@ -212,7 +212,8 @@ impl Facts {
         self.last_check.as_ref().and_then(|check| check.run.exited())
     }
 
-    /// The check names the workdir by its absolute path: it looks at that one, wherever it is started.
+    /// The check names the workdir by its absolute path: unless it is led elsewhere, it looks at that one, wherever it is
+    /// started.
     pub fn check_names_workdir(&self) -> bool {
         let workdir = self.opened.workdir.0.as_slice();
         let names = |word: &Bytes| workdir.len() > 1 && word.0.windows(workdir.len()).any(|part| part == workdir);

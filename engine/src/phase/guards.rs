@@ -165,7 +165,7 @@ impl Guards {
             Some(_) => vetting.attempt += 1,
             None => {
                 let first = vetting.vetted.iter().all(|earlier| earlier.trials.is_empty());
-                if let Some(control) = vet::control_of(vetted).filter(|_| first) {
+                if let Some(control) = vet::control_of(vetted).filter(|_| first && !vet::is_lost(vetted)) {
                     facts.determinism.sample(vet::differs(&self.check, control).is_none());
                 }
                 vetting.attempt = 1;

@@ -27,6 +27,8 @@ pub struct Request {
     pub control: bool,
     /// What the check of the turn said, which the control has to say again.
     pub verdict: CheckVerdict,
+    /// The check names the workdir, which may be where a copy is nowhere.
+    pub names_workdir: bool,
     /// The tree that the check judged.
     pub candidate: Digest,
     /// The tree of t0.
@@ -125,6 +127,13 @@ const CONTROL: Step = Step {
     plant: Plant::Nothing,
 };
 
+/// Whether the check finds its way in a copy at all.
+pub(super) const CONTROL_AT_T0: Step = Step {
+    subject: "control at t0",
+    base: Base::Start,
+    plant: Plant::Nothing,
+};
+
 /// What the check did in a copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ran {
@@ -188,9 +197,10 @@ impl Request {
             return Some(CONTROL);
         };
         let again = CheckVerdict::of_run(&control.run, control.reading.members_digest);
-        (again == self.verdict)
-            .then(|| self.experiment.step(control.run.duration_ms, rest))
-            .flatten()
+        if again == self.verdict {
+            return self.experiment.step(control.run.duration_ms, rest);
+        }
+        (self.names_workdir && rest.is_empty()).then_some(CONTROL_AT_T0)
     }
 }
 

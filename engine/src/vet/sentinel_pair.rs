@@ -9,7 +9,6 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::t0_replay::bound_to_workdir;
 use super::{Base, Case, Experiment, Plan, Plant, Ran, Step, Vet};
 use crate::event::candidate::Trial;
 use crate::event::halt::HaltReason;
@@ -31,9 +30,6 @@ pub const RUNNERS: &[&str] = &[
 ];
 
 fn plan(case: &Case<'_>) -> Plan {
-    if let Some(why) = bound_to_workdir(case) {
-        return Plan::NotApplicable(why);
-    }
     let collector = case.check.measurement.collector.as_str();
     let Some(runner) = RUNNERS.iter().find(|runner| **runner == collector) else {
         let why = if collector.is_empty() {

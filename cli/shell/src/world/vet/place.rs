@@ -17,7 +17,7 @@ use super::drawn::{Drawn, Trees};
 use super::expected::{self, Changed, Sources};
 use super::ignored;
 use super::mutants::{self, Part, Picked, Product};
-use super::retarget::moved;
+use super::retarget::{self, moved};
 use super::sentinel::{self, Suite};
 use crate::oracle::collect;
 use crate::oracle::coverage::Source;
@@ -145,7 +145,9 @@ impl<'a> Place<'a> {
                 self.sentinels(request, (&candidate, &copied), &copy, (runner, in_place))?
             }
         };
-        let policy = self.state.facts.policy();
+        let led = retarget::contract(self.state, &self.world.workdir, &copy)?;
+        let state = led.as_ref().unwrap_or(self.state);
+        let policy = state.facts.policy();
         let support = self.scratch.support();
         let source = match step.plant {
             Plant::Coverage => {
@@ -180,7 +182,7 @@ impl<'a> Place<'a> {
             ..self.with.clone()
         };
         let shelf = self.scratch.shelf();
-        let bounded = bounded(self.state, request, &step.plant, &change);
+        let bounded = bounded(state, request, &step.plant, &change);
         let checked = check_until(&copy, &shelf, &bounded, &with, &self.world.stop, time_left_ms);
         let checked = checked.map_err(|error| format!("the check could not be run in a copy: {error}"))?;
         let trace = surrounded.trace.map(|file| self.touched(&file, &copy)).transpose()?;
