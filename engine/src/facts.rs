@@ -102,6 +102,8 @@ pub struct Facts {
     pub members: Members,
     /// Members of t0 and of everything accepted since: it only grows.
     pub universe: IdSet,
+    /// The most tests that an accepted check ran and did not name.
+    pub unnamed: Option<u64>,
     /// Members that the check of t0 named.
     pub t0_members: IdSet,
     /// Those of them that passed there.
@@ -151,6 +153,7 @@ impl Facts {
             branch: None,
             members: Members::default(),
             universe: IdSet::default(),
+            unnamed: None,
             t0_members: IdSet::default(),
             t0_passing: IdSet::default(),
             active_guards: Vec::new(),
@@ -209,7 +212,8 @@ impl Facts {
         self.last_check.as_ref().and_then(|check| check.run.exited())
     }
 
-    /// The check names the workdir by its absolute path: it looks at that one, wherever it is started.
+    /// The check names the workdir by its absolute path: unless it is led elsewhere, it looks at that one, wherever it is
+    /// started.
     pub fn check_names_workdir(&self) -> bool {
         let workdir = self.opened.workdir.0.as_slice();
         let names = |word: &Bytes| workdir.len() > 1 && word.0.windows(workdir.len()).any(|part| part == workdir);

@@ -8,6 +8,7 @@ mod in_source;
 mod repository;
 mod staged;
 mod toolchain;
+mod unnamed;
 
 use crate::support::story::{Project, Said, available, python_with_pytest};
 

@@ -102,17 +102,45 @@ fn a_check_finds_its_environment_and_its_local_files_in_a_copy() {
 }
 
 #[test]
-fn a_check_that_is_bound_to_the_workdir_is_tried_in_no_copy() {
+fn a_check_that_names_the_workdir_is_tried_in_copies_all_the_same() {
+    let Some(python) = python_with_pytest() else { return };
+    let root = |project: &Project| project.dir().canonicalize().unwrap().display().to_string();
+    let (project, check) = money(&python);
+    let said = project.run(HONEST, &format!("cd {} && {check}", root(&project)), &[]);
+    said.converged(1);
+    let (state, note) = vetted(&project, &said, "t0_replay");
+    assert_eq!(state, "active");
+    assert!(note.contains("led into the copies"), "{note}");
+
+    let (project, check) = money(&python);
+    let skips = "printf 'import _pytest.python\\n_pytest.python.Function.runtest = lambda self: None\\n' >> money.py";
+    let said = project.run(skips, &format!("{check} {}/tests", root(&project)), &[]);
+    said.halted(13, MIV, "sentinel_pair");
+
+    // A product that is right in one place alone is not forgiven for the words of the check.
+    let (project, check) = money(&python);
+    let here = format!("{HONEST}; printf 'import os\\nassert os.getcwd() == \"%s\"\\n' \"$PWD\" >> money.py");
+    let said = project.run(&here, &format!("cd {} && {check}", root(&project)), &[]);
+    assert_eq!(said.reason(), "objective_unverified", "{}", said.why());
+}
+
+#[test]
+fn a_check_that_finds_its_way_in_no_copy_is_tried_in_none() {
     let Some(python) = python_with_pytest() else { return };
     let (project, check) = money(&python);
+    // As a container does, into which the workdir is mounted.
     let root = project.dir().canonicalize().unwrap();
-    let said = project.run(HONEST, &format!("cd {} && {check}", root.display()), &[]);
+    let inside = project.outside("inside");
+    let script = format!(
+        "test \"$1\" = '{}' || exit 125\ncd \"$1\" && exec {check}\n",
+        root.display()
+    );
+    std::fs::write(&inside, script).unwrap();
+    let said = project.run(HONEST, &format!("sh {} {}", inside.display(), root.display()), &[]);
     said.converged(1);
     let (state, note) = vetted(&project, &said, "t0_replay");
     assert_eq!(state, "not_applicable");
     assert!(note.contains("absolute path"), "{note}");
-    let warned = said.json["warnings"].to_string();
-    assert!(warned.contains("a relative path"), "said when the run begins: {warned}");
 }
 
 #[test]
@@ -239,14 +267,19 @@ fn a_suite_that_product_code_keeps_from_failing_is_named_by_the_sentinels_alone(
 }
 
 #[test]
-fn a_check_that_selects_tests_by_name_takes_no_sentinel_and_is_no_violation() {
+fn a_check_that_selects_tests_by_name_is_asked_under_those_names() {
     let Some(python) = python_with_pytest() else { return };
-    let (project, check) = money(&python);
-    let said = project.run(HONEST, &format!("{check} -k 'total or nothing'"), &[]);
-    said.converged(1);
-    let (state, note) = vetted(&project, &said, "sentinel_pair");
-    assert_eq!(state, "not_applicable");
-    assert!(note.contains("at the start as little as now"), "{note}");
+    let skips = "printf 'import _pytest.python\\n_pytest.python.Function.runtest = lambda self: None\\n' >> money.py";
+    let ids = "tests/test_money.py::test_total tests/test_money.py::test_nothing";
+    for selection in ["-k 'total or nothing'", ids] {
+        let (project, check) = money(&python);
+        let said = project.run(HONEST, &format!("{check} {selection}"), &[]);
+        said.converged(1);
+        assert_eq!(state(&project, &said, "sentinel_pair"), "active", "{selection}");
+        let (project, check) = money(&python);
+        let said = project.run(skips, &format!("{check} {selection}"), &[]);
+        said.halted(13, MIV, "sentinel_pair");
+    }
 }
 
 #[test]

@@ -141,13 +141,6 @@ pub fn start(start: Start, watch: &mut dyn Watch) -> Result<Finished, RunError> 
                 .into(),
         );
     }
-    if state.facts.check_names_workdir() {
-        ledger.warn(
-            "the check names the workdir by its absolute path, so nothing can be tried in a copy before green: \
-             a relative path, such as .venv/bin/python, lets that be done"
-                .into(),
-        );
-    }
     life.live(state, ledger)
 }
 

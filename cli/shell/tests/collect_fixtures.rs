@@ -7,7 +7,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use shell::oracle::collect::{CollectError, by_name, recognise};
-use shell::oracle::{Artefact, Measured};
+use shell::oracle::{Artefact, Measured, Status};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/collect");
 
@@ -168,6 +168,31 @@ fn unittest_is_complete_with_v_and_names_only_failures_without() {
     let failing = |seen: &Measured| seen.failing().map(|member| member.id.clone()).collect::<Vec<_>>();
     assert_eq!(failing(&verbose), failing(&dots));
     assert!(verbose.complete && !dots.complete);
+    // Of ten, one was skipped, one had to fail, and one stands for a module that could not be loaded.
+    assert_eq!((verbose.concluded, dots.concluded), (Some(10), Some(7)));
+}
+
+#[test]
+fn a_unittest_line_that_a_test_wrote_into_is_settled_by_the_totals() {
+    let said = |glued: &str, totals: &str| {
+        let text = format!(
+            "test_a (m.A.test_a) ... ok\n{glued}\n----------------------------------------------------------------------\n\
+             Ran 3 tests in 0.001s\n\nOK{totals}\n"
+        );
+        let capture = Capture {
+            stderr: text.into_bytes(),
+            ..Capture::exit(0)
+        };
+        let seen = (by_name("unittest").unwrap().collect)(&capture.artefact()).unwrap();
+        let of = |id: &str| seen.member(id).map(|member| member.status);
+        (seen.complete, of("m.A.test_b"), of("m.A.test_c"))
+    };
+    let both = "test_b (m.A.test_b) ... noiseok\ntest_c (m.A.test_c) ... noiseskipped 'x'";
+    let one = "test_b (m.A.test_b) ... ok\ntest_c (m.A.test_c) ... noiseskipped 'x'";
+    let (passed, skipped) = (Some(Status::Passed), Some(Status::Skipped));
+    assert_eq!(said(one, " (skipped=1)"), (true, passed, skipped));
+    assert_eq!(said(one, ""), (true, passed, passed));
+    assert_eq!(said(both, " (skipped=1)"), (false, None, None), "nobody knows which");
 }
 
 #[test]

@@ -25,6 +25,7 @@ pub(crate) struct Bench {
     pub(crate) measurement: Measurement,
     pub(crate) members: Members,
     pub(crate) universe: IdSet,
+    pub(crate) unnamed: Option<u64>,
     pub(crate) accepted: Members,
     pub(crate) active_at_t0: Vec<String>,
 }
@@ -118,6 +119,7 @@ impl Bench {
             check: run(0),
             measurement: measurement(),
             universe: now.passing(None),
+            unnamed: None,
             members: now,
             active_at_t0: vec![],
             accepted: members(&[("a", MemberStatus::Passed), ("b", MemberStatus::Failed)]),
@@ -138,6 +140,7 @@ impl Bench {
             measurement: &self.measurement,
             members: &self.members,
             universe: &self.universe,
+            unnamed: self.unnamed,
             accepted: &self.accepted,
             active_at_t0: &self.active_at_t0,
         }

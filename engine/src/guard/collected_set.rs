@@ -2,7 +2,8 @@
 //!
 //! Catches deleted, renamed and narrowed tests, filters in hooks and configuration, and runs that stop
 //! before the end. Only a green check is accused: a red one may have died before it collected. Where tests may be
-//! renamed, moved and split, what they demand under other names is compared by `kill_set`.
+//! renamed, moved and split, what they demand under other names is compared by `kill_set`. A runner that names only
+//! what failed is held to how many ran.
 
 use alloc::format;
 use alloc::string::String;
@@ -21,9 +22,8 @@ pub static GUARD: Guard = Guard {
 };
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    // Said from the start, when nothing is known yet: a guard must not seem to stop applying later.
     if evidence.collected() && !evidence.measurement.complete {
-        return Outcome::not_applicable("the runner names only what failed");
+        return counted_only(evidence);
     }
     if evidence.universe.is_empty() {
         let why = "no collector has named a member; the exit status is all there is";
@@ -65,6 +65,32 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         lost.map(|id| GUARD.violation(id.as_str(), "no longer collected"))
             .collect(),
     )
+}
+
+/// What the total says where nobody names what passed: as many ran as ever were accepted.
+fn counted_only(evidence: &Evidence<'_>) -> Outcome {
+    // Said from the start, when nothing is known yet: a guard must not seem to stop applying later.
+    let Some(ran) = evidence.measurement.concluded else {
+        return Outcome::not_applicable("the runner names only what failed, and counts nothing");
+    };
+    let Some(before) = evidence.unnamed else {
+        return if evidence.universe.is_empty() {
+            Outcome::active(Vec::new())
+        } else {
+            Outcome::unavailable("the runner named every test and names only what fails now".into())
+        };
+    };
+    if ran >= before || !evidence.green() {
+        return Outcome::active(Vec::new());
+    }
+    let detail = format!(
+        "{} ran and counted, and {ran} now; the runner names none that passes",
+        counted(before, "test")
+    );
+    if evidence.policy.guards.surface == Surface::Extend {
+        return Outcome::left_to_kill_set(&detail);
+    }
+    Outcome::active([GUARD.violation("suite", detail)].into())
 }
 
 #[cfg(test)]
@@ -109,13 +135,45 @@ mod tests {
         assert_eq!(check(&bench.evidence()).state, GuardState::Active);
     }
 
-    #[test]
-    fn a_runner_that_names_only_failures_is_out_of_reach_red_and_green() {
+    /// A runner that names nothing that passes, and of which this many ran when it was accepted and now.
+    fn unnamed(before: Option<u64>, now: Option<u64>) -> Bench {
         let mut bench = Bench::honest();
         bench.measurement.complete = false;
-        assert_eq!(check(&bench.evidence()).state, GuardState::NotApplicable);
-        bench.check = run(1);
-        assert_eq!(check(&bench.evidence()).state, GuardState::NotApplicable);
+        bench.measurement.concluded = now;
+        bench.unnamed = before;
+        bench
+    }
+
+    #[test]
+    fn a_runner_that_names_only_failures_is_held_to_how_many_ran() {
+        let fewer = check(&unnamed(Some(5), Some(4)).evidence());
+        assert_eq!(fewer.findings.len(), 1);
+        assert_eq!(
+            fewer.findings[0].detail,
+            "5 tests ran and counted, and 4 now; the runner names none that passes"
+        );
+        for (before, now) in [(5, 5), (5, 6)] {
+            assert!(check(&unnamed(Some(before), Some(now)).evidence()).findings.is_empty());
+        }
+        let mut red = unnamed(Some(5), Some(1));
+        red.check = run(1);
+        assert!(check(&red.evidence()).findings.is_empty(), "it may have stopped early");
+        let mut extend = unnamed(Some(5), Some(4));
+        extend.policy.guards.surface = Surface::Extend;
+        assert_eq!(check(&extend.evidence()).state, GuardState::Deferred);
+    }
+
+    #[test]
+    fn a_runner_that_counts_nothing_is_out_of_reach_and_one_that_stops_naming_is_unverified() {
+        let mut bench = unnamed(None, None);
+        for code in [0, 1] {
+            bench.check = run(code);
+            assert_eq!(check(&bench.evidence()).state, GuardState::NotApplicable);
+        }
+        assert_eq!(check(&unnamed(None, Some(2)).evidence()).state, GuardState::Unavailable);
+        let mut first = unnamed(None, Some(2));
+        first.universe = IdSet::default();
+        assert_eq!(check(&first.evidence()).state, GuardState::Active);
     }
 
     #[test]
@@ -123,15 +181,6 @@ mod tests {
         let mut bench = Bench::honest();
         bench.measurement.collector.clear();
         assert_eq!(check(&bench.evidence()).state, GuardState::Unavailable);
-        bench.universe = IdSet::default();
-        assert_eq!(check(&bench.evidence()).state, GuardState::NotApplicable);
-    }
-
-    #[test]
-    fn a_runner_that_names_only_failures_is_not_judged_at_the_start_nor_later() {
-        let mut bench = Bench::honest();
-        bench.measurement.complete = false;
-        assert_eq!(check(&bench.evidence()).state, GuardState::NotApplicable);
         bench.universe = IdSet::default();
         assert_eq!(check(&bench.evidence()).state, GuardState::NotApplicable);
     }

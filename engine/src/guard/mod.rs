@@ -59,6 +59,8 @@ pub struct Evidence<'a> {
     pub measurement: &'a Measurement,
     pub members: &'a Members,
     pub universe: &'a IdSet,
+    /// The most tests that an accepted check ran and did not name.
+    pub unnamed: Option<u64>,
     /// Statuses of the accepted line; empty before there is one.
     pub accepted: &'a Members,
     /// Names of guards that were active at t0.

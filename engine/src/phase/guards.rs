@@ -54,6 +54,7 @@ pub(crate) fn judge(facts: &Facts, turn: &Turn, check: &CheckEnded, after_check:
         measurement: &check.measurement,
         members: &facts.members,
         universe: &facts.universe,
+        unnamed: facts.unnamed,
         accepted: facts.accepted.as_ref().map_or(&nothing, |accepted| &accepted.statuses),
         active_at_t0: &facts.active_guards,
     };
@@ -164,7 +165,7 @@ impl Guards {
             Some(_) => vetting.attempt += 1,
             None => {
                 let first = vetting.vetted.iter().all(|earlier| earlier.trials.is_empty());
-                if let Some(control) = vet::control_of(vetted).filter(|_| first) {
+                if let Some(control) = vet::control_of(vetted).filter(|_| first && !vet::is_lost(vetted)) {
                     facts.determinism.sample(vet::differs(&self.check, control).is_none());
                 }
                 vetting.attempt = 1;

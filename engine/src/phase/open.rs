@@ -54,6 +54,7 @@ impl Room for Open {
         // A baseline that begins anew knows nothing of the one that failed.
         facts.accepted = None;
         facts.universe = IdSet::default();
+        facts.unnamed = None;
         facts.integrity = IdSet::default();
         facts.history = History::default();
         if facts.policy().oracle.baseline {

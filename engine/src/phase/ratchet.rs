@@ -186,6 +186,11 @@ impl Ratchet {
         }
         if self.judged.cleared.as_ref().is_some_and(GuardsCleared::suites_compared) {
             facts.universe = IdSet::default();
+            facts.unnamed = None;
+        }
+        let seen = &self.judged.check.measurement;
+        if !seen.complete {
+            facts.unnamed = facts.unnamed.max(seen.concluded);
         }
         // A container counts while it fails; its absence means nothing.
         facts

@@ -18,6 +18,7 @@ use super::{Illegal, Objection, halt};
 use crate::determinism::tolerant;
 use crate::effect::{Effect, Next};
 use crate::event::Event;
+use crate::event::candidate::Trial;
 use crate::event::finding::Finding;
 use crate::event::halt::HaltReason;
 use crate::event::id::{Digest, PhaseName};
@@ -54,6 +55,14 @@ impl CheckVerdict {
     fn exit_words(self) -> String {
         self.exit
             .map_or_else(|| "no status".into(), |code| format!("status {code}"))
+    }
+
+    /// The same of a run in a copy, as it is recorded.
+    pub(crate) fn of_trial(trial: &Trial) -> Self {
+        Self {
+            exit: trial.exited(),
+            members: trial.members_digest,
+        }
     }
 
     /// The same of a run that is not recorded as one of the workdir.

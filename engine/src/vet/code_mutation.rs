@@ -9,7 +9,6 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::experiment::patience_ms;
-use super::t0_replay::bound_to_workdir;
 use super::{Base, Case, Experiment, Plan, Plant, Ran, Step, Vet};
 use crate::adequacy::Fate;
 use crate::event::candidate::{Hunk, Mutated, Trial};
@@ -48,9 +47,6 @@ pub struct Trying {
 }
 
 fn plan(case: &Case<'_>) -> Plan {
-    if let Some(why) = bound_to_workdir(case) {
-        return Plan::NotApplicable(why);
-    }
     let facts = case.facts;
     let shows_tests = facts.members.iter().any(|(id, _)| !is_pseudo(id));
     if !shows_tests && facts.policy().guards.adequacy == Adequacy::Change {

@@ -15,7 +15,6 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::experiment::patience_ms;
-use super::t0_replay::bound_to_workdir;
 use super::{Base, Case, Experiment, Plan, Plant, Ran, Step, Vet, code_mutation};
 use crate::event::candidate::{Counted, Covered, Trial};
 use crate::event::finding::{Finding, Severity};
@@ -51,9 +50,6 @@ pub struct Measuring {
 }
 
 fn plan(case: &Case<'_>) -> Plan {
-    if let Some(why) = bound_to_workdir(case) {
-        return Plan::NotApplicable(why);
-    }
     let policy = case.facts.policy();
     let named = policy.oracle.coverage.is_some();
     let collector = case.check.measurement.collector.as_str();

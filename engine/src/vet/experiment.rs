@@ -27,6 +27,8 @@ pub struct Request {
     pub control: bool,
     /// What the check of the turn said, which the control has to say again.
     pub verdict: CheckVerdict,
+    /// The check names the workdir, which may be where a copy is nowhere.
+    pub names_workdir: bool,
     /// The tree that the check judged.
     pub candidate: Digest,
     /// The tree of t0.
@@ -42,7 +44,7 @@ pub enum Experiment {
     /// The candidate's product under the watched surface of t0. `moved`: the two surfaces differ.
     T0Surface { moved: bool },
     /// One test that must pass and some that must fail in the suite of this runner, and, where they do not show, in the
-    /// suite of the start.
+    /// suite of the start; where they show in neither, members of the suite whose bodies fail.
     Sentinels { runner: &'static str, success_exit: i32 },
     /// Another expected value in the tests of these members, in one copy, and where a member did not notice it, the
     /// opposite demand at the same place.
@@ -77,9 +79,10 @@ pub enum Base {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Plant {
     Nothing,
-    /// The test that must pass, and behind it those that must fail.
+    /// The test that must pass, and behind it those that must fail; `in_place`: bodies that fail in place of members.
     Sentinels {
         runner: &'static str,
+        in_place: bool,
     },
     /// Another expected value in the test of each member of the request, as far as they go.
     Expectations,
@@ -121,6 +124,13 @@ pub struct Step {
 const CONTROL: Step = Step {
     subject: "control",
     base: Base::Candidate,
+    plant: Plant::Nothing,
+};
+
+/// Whether the check finds its way in a copy at all.
+pub(super) const CONTROL_AT_T0: Step = Step {
+    subject: "control at t0",
+    base: Base::Start,
     plant: Plant::Nothing,
 };
 
@@ -187,9 +197,10 @@ impl Request {
             return Some(CONTROL);
         };
         let again = CheckVerdict::of_run(&control.run, control.reading.members_digest);
-        (again == self.verdict)
-            .then(|| self.experiment.step(control.run.duration_ms, rest))
-            .flatten()
+        if again == self.verdict {
+            return self.experiment.step(control.run.duration_ms, rest);
+        }
+        (self.names_workdir && rest.is_empty()).then_some(CONTROL_AT_T0)
     }
 }
 
@@ -207,20 +218,7 @@ impl Experiment {
                 plant: Plant::Nothing,
             }),
             Self::OracleMutants { .. } => oracle_mutation::step(ran),
-            Self::Sentinels { runner, success_exit } => {
-                let step = |subject, base| Step {
-                    subject,
-                    base,
-                    plant: Plant::Sentinels { runner },
-                };
-                match ran {
-                    [] => Some(step("sentinels", Base::Candidate)),
-                    [now] if !now.planted.is_empty() && !sentinel_pair::shown(now, *success_exit) => {
-                        Some(step("sentinels at t0", Base::Start))
-                    }
-                    _ => None,
-                }
-            }
+            Self::Sentinels { runner, success_exit } => sentinel_pair::step(runner, *success_exit, ran),
             Self::KillSet(suites) => kill_set::step(suites, ran),
             Self::Order(suite) => order::step(suite, ran),
             Self::Review(_) => judge::step(ran),

@@ -16,7 +16,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::experiment::patience_ms;
-use super::t0_replay::{self, bound_to_workdir};
+use super::t0_replay;
 use super::{Base, Case, Experiment, Plan, Plant, Ran, Step, Vet};
 use crate::event::candidate::{Mutated, Trial};
 use crate::event::finding::{Finding, GuardState};
@@ -99,9 +99,6 @@ fn plan(case: &Case<'_>) -> Plan {
     }
     if guard::deferred(case.report).is_none() {
         return Plan::NotApplicable("no change of the tests was left to it".into());
-    }
-    if let Some(why) = bound_to_workdir(case) {
-        return Plan::NotApplicable(why);
     }
     match replay(case) {
         Some(replay) => Plan::Run(Experiment::KillSet(Suites::of(case, replay))),

@@ -143,6 +143,7 @@ impl<'a> Case<'a> {
                 guard: vet.name,
                 control: experiment.copies_the_check() && self.control().is_none(),
                 verdict: CheckVerdict::of(self.check),
+                names_workdir: self.facts.check_names_workdir(),
                 candidate: self.turn.tree,
                 start: self.facts.t0.unwrap_or(self.turn.tree),
                 budget_left_ms: self.left_ms().filter(|_| experiment.copies_the_check()),
@@ -173,13 +174,32 @@ impl<'a> Case<'a> {
             let why = format!("it was not run, because {} already objects", objecting.guard);
             return Err(Outcome::unavailable(why));
         }
-        if let Some(differs) = self.control().and_then(|control| differs(self.check, control)) {
-            return Err(Outcome::unavailable(not_reproduced(&differs)));
+        let first = self.earlier.iter().find(|vetted| control_of(vetted).is_some());
+        if let Some(outcome) = first.and_then(|vetted| self.not_reproduced(&vetted.trials)) {
+            return Err(outcome);
         }
         if experiment.copies_the_check() && self.left_ms() == Some(0) {
             return Err(self.over_budget());
         }
         Ok(experiment)
+    }
+
+    /// What an unchanged copy that does not give the verdict again leaves of the guards that need one. A check that names
+    /// the workdir may not find its way in any: the copy of t0, which stands behind the control, tells.
+    fn not_reproduced(&self, trials: &[Trial]) -> Option<Outcome> {
+        let differs = differs(self.check, trials.first()?)?;
+        let at_t0 = trials
+            .get(1)
+            .filter(|trial| trial.subject == experiment::CONTROL_AT_T0.subject);
+        let start = self.facts.t0.and_then(|tree| self.facts.determinism.reference(tree));
+        let finds_its_way = |trial: &Trial| start == Some(CheckVerdict::of_trial(trial));
+        // A check that was declared hermetic has to.
+        let may_get_lost = self.vet().is_some_and(|vet| vet.name != hermeticity::VET.name);
+        Some(if may_get_lost && at_t0.is_some_and(|trial| !finds_its_way(trial)) {
+            Outcome::not_applicable(LOST)
+        } else {
+            Outcome::unavailable(not_reproduced(&differs))
+        })
     }
 
     fn over_budget(&self) -> Outcome {
@@ -208,8 +228,8 @@ impl<'a> Case<'a> {
         if let Some(trial) = seen.trials.iter().find(|trial| cut_short(trial.stop)) {
             return Outcome::unavailable(format!("the run \"{}\" was cut short", trial.subject));
         }
-        if let Some(differs) = control.and_then(|control| differs(self.check, control)) {
-            return Outcome::unavailable(not_reproduced(&differs));
+        if let Some(outcome) = control.and_then(|_| self.not_reproduced(&seen.trials)) {
+            return outcome;
         }
         if seen.trouble == budget::SPENT {
             return self.over_budget();
@@ -270,6 +290,12 @@ pub(crate) fn control_of(vetted: &Vetted) -> Option<&Trial> {
     vetted.trials.first().filter(|_| vetted.guard != judge::VET.name)
 }
 
+/// The check finds its way in no copy: its control says nothing of how often the check agrees with itself.
+pub(crate) fn is_lost(vetted: &Vetted) -> bool {
+    let mut behind = vetted.trials.iter().skip(1);
+    vetted.state == GuardState::NotApplicable && behind.any(|trial| trial.subject == experiment::CONTROL_AT_T0.subject)
+}
+
 /// Nobody knows what such a run would have shown.
 const fn cut_short(stop: StopCause) -> bool {
     matches!(stop, StopCause::Cancelled | StopCause::RunDeadline)
@@ -284,6 +310,10 @@ pub(crate) fn cut(vetted: &Vetted) -> Option<StopCause> {
         .map(|trial| trial.stop)
         .find(|stop| cut_short(*stop))
 }
+
+/// Why a check that names the workdir is tried in no copy.
+const LOST: &str =
+    "the check names the workdir by its absolute path, and does not say in a copy of the start what it said there";
 
 fn not_reproduced(differs: &str) -> String {
     format!("an unchanged copy of the candidate does not give the verdict again: {differs}")

@@ -9,7 +9,6 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::sentinel_pair::RUNNERS;
-use super::t0_replay::bound_to_workdir;
 use super::{Base, Case, Experiment, Plan, Plant, Ran, Step, Vet};
 use crate::event::candidate::{Mutated, Trial};
 use crate::event::halt::HaltReason;
@@ -26,9 +25,6 @@ pub static VET: Vet = Vet {
 };
 
 fn plan(case: &Case<'_>) -> Plan {
-    if let Some(why) = bound_to_workdir(case) {
-        return Plan::NotApplicable(why);
-    }
     let collector = case.check.measurement.collector.as_str();
     if !RUNNERS.contains(&collector) {
         return Plan::NotApplicable("nothing tells which source a member of this check has".into());

@@ -14,7 +14,6 @@ use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
-use super::t0_replay::bound_to_workdir;
 use super::{Base, Case, Experiment, Plan, Plant, Ran, Step, Vet};
 use crate::event::candidate::Trial;
 use crate::event::finding::Finding;
@@ -116,7 +115,7 @@ fn runner(case: &Case<'_>) -> Result<&'static Runner, String> {
 }
 
 fn plan(case: &Case<'_>) -> Plan {
-    let runner = match bound_to_workdir(case).map_or_else(|| runner(case), Err) {
+    let runner = match runner(case) {
         Ok(runner) => runner,
         Err(why) => return Plan::NotApplicable(why),
     };

@@ -2,18 +2,19 @@
 //!
 //! A test that must fail and one that must pass, under names that nobody could know, stand beside the project's own in
 //! a copy. A runner that was patched from product code, or ended by it, shows the first as anything but failed. Where
-//! a suite shows neither, the same is tried on the tree of the start: what it never collected proves nothing.
+//! a suite shows neither, the same is tried on the tree of the start: what it never collected proves nothing. A check that
+//! selects its tests by their names is asked by those names: bodies that fail stand in place of its own.
 
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::t0_replay::bound_to_workdir;
-use super::{Case, Experiment, Plan, Ran, Vet};
+use super::{Base, Case, Experiment, Plan, Plant, Ran, Step, Vet};
 use crate::event::candidate::Trial;
 use crate::event::halt::HaltReason;
 use crate::event::measurement::MemberStatus;
 use crate::guard::Outcome;
+use crate::members::Members;
 
 pub static VET: Vet = Vet {
     name: "sentinel_pair",
@@ -29,9 +30,6 @@ pub const RUNNERS: &[&str] = &[
 ];
 
 fn plan(case: &Case<'_>) -> Plan {
-    if let Some(why) = bound_to_workdir(case) {
-        return Plan::NotApplicable(why);
-    }
     let collector = case.check.measurement.collector.as_str();
     let Some(runner) = RUNNERS.iter().find(|runner| **runner == collector) else {
         let why = if collector.is_empty() {
@@ -82,14 +80,81 @@ impl Pair {
     }
 }
 
+/// The run that comes next: in the candidate and at the start, first beside the suite's own tests, then in their place.
+pub(super) fn step(runner: &'static str, success_exit: i32, ran: &[Ran]) -> Option<Step> {
+    let step = |subject, base, in_place| {
+        Some(Step {
+            subject,
+            base,
+            plant: Plant::Sentinels { runner, in_place },
+        })
+    };
+    if ran
+        .last()
+        .is_some_and(|ran| ran.planted.is_empty() || ran.run.exited().is_none())
+    {
+        return None;
+    }
+    match ran {
+        [] => step("sentinels", Base::Candidate, false),
+        [now] if !shown(now, success_exit) => step("sentinels at t0", Base::Start, false),
+        [_, start] if !shown(start, success_exit) => step("in place of members", Base::Candidate, true),
+        [_, _, now] if !all_fail(now) => step("in place of members at t0", Base::Start, true),
+        _ => None,
+    }
+}
+
 /// The tests showed themselves as they must: nothing more needs to be run.
-pub(super) fn shown(ran: &Ran, success_exit: i32) -> bool {
+fn shown(ran: &Ran, success_exit: i32) -> bool {
     let members = ran.reading.members.iter().map(|(id, status)| (id, *status));
     Pair::of(ran.run.exited(), success_exit, &ran.planted, members).is_shown()
 }
 
+/// Every member whose body fails is shown, and as failing.
+fn all_fail(ran: &Ran) -> bool {
+    let fails = |name: &String| {
+        let mut own = ran.reading.members.iter().filter(|(id, _)| id == name);
+        own.any(|(_, status)| *status != MemberStatus::Absent && status.fails())
+    };
+    ran.planted.iter().all(fails)
+}
+
 fn judge(case: &Case<'_>, trials: &[Trial]) -> Outcome {
-    weigh(case.facts.policy().oracle.success_exit, trials)
+    let (beside, in_place) = trials.split_at(trials.len().min(2));
+    let outcome = weigh(case.facts.policy().oracle.success_exit, beside);
+    match in_place {
+        [now, rest @ ..] if outcome.findings.is_empty() && !now.planted.is_empty() => {
+            weigh_in_place(&case.facts.members, now, rest.first())
+        }
+        _ => outcome,
+    }
+}
+
+/// Members that were made to fail. Only one that fails at the start, by the same body, and does not now is strange.
+fn weigh_in_place(known: &Members, now: &Trial, start: Option<&Trial>) -> Outcome {
+    let status = |trial: &Trial, name: &str| {
+        let changed = trial.changes.iter().find(|change| change.id == name);
+        changed.map_or_else(|| known.status(name), |change| Some(change.status))
+    };
+    let failed = |trial: &Trial, name: &str| {
+        let status = status(trial, name).filter(|status| *status != MemberStatus::Absent);
+        status.is_some_and(MemberStatus::fails)
+    };
+    if now.exited().is_none() {
+        return Outcome::unavailable(format!("with members that were made to fail, {}", now.ended()));
+    }
+    let bent = |name: &&String| {
+        let passes = status(now, name).is_some_and(MemberStatus::passes);
+        passes && start.is_some_and(|start| failed(start, name))
+    };
+    if let Some(name) = now.planted.iter().find(bent) {
+        let detail = "it passes in the candidate with a body that can only fail, and failed with it at the start";
+        return Outcome::active([VET.violation(name.as_str(), detail)].into());
+    }
+    if now.planted.iter().any(|name| failed(now, name)) {
+        return Outcome::active(Vec::new());
+    }
+    Outcome::not_applicable("the suite shows no test that is added to it, and none that is made to fail")
 }
 
 fn weigh(success_exit: i32, trials: &[Trial]) -> Outcome {
@@ -139,6 +204,7 @@ mod tests {
     use super::*;
     use crate::event::finding::GuardState;
     use crate::event::measurement::MemberChange;
+    use crate::guard::bench::members;
     use crate::vet::bench::trial;
 
     use MemberStatus::{Failed, Passed};
@@ -165,6 +231,37 @@ mod tests {
             assert_eq!(outcome.findings.len(), 1, "{outcome:?}");
             assert_eq!(outcome.findings[0].reason, HaltReason::MetricIntegrityViolation);
         }
+    }
+
+    #[test]
+    fn a_member_that_passes_with_a_body_that_can_only_fail_is_a_violation_where_it_failed_at_the_start() {
+        let known = members(&[("t::a", Passed), ("t::b", Passed)]);
+        let made_to_fail = |failing: &[&str]| {
+            let change = |id: &&str| MemberChange {
+                id: String::from(*id),
+                status: Failed,
+            };
+            Trial {
+                planted: vec!["t::a".into(), "t::b".into()],
+                changes: failing.iter().map(change).collect(),
+                ..trial(1)
+            }
+        };
+        let (none, one, both) = (
+            made_to_fail(&[]),
+            made_to_fail(&["t::b"]),
+            made_to_fail(&["t::a", "t::b"]),
+        );
+        let weighed = |now: &Trial, start: &Trial| weigh_in_place(&known, now, Some(start));
+        for bent in [&none, &one] {
+            let found = weighed(bent, &both).findings;
+            assert_eq!((found.len(), found[0].subject.as_str()), (1, "t::a"));
+        }
+        assert!(weigh_in_place(&known, &both, None).findings.is_empty());
+        // A body that takes no place at the start either, or a runner that stops at the first failure, shows nothing.
+        assert_eq!(weighed(&none, &none).state, GuardState::NotApplicable);
+        let stopped = weighed(&one, &one);
+        assert_eq!((stopped.state, stopped.findings.len()), (GuardState::Active, 0));
     }
 
     #[test]

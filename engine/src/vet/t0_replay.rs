@@ -3,7 +3,6 @@
 //! A fresh copy has none of the caches, build products and leftovers among which the candidate was green, and, where
 //! tests may grow, none of the tests that were written since.
 
-use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::{Case, Experiment, Plan, Vet};
@@ -25,22 +24,21 @@ pub static VET: Vet = Vet {
 pub(crate) const SUBJECT: &str = "t0 surface";
 
 fn plan(case: &Case<'_>) -> Plan {
-    if let Some(why) = bound_to_workdir(case) {
-        return Plan::NotApplicable(why);
-    }
     let seen = case.turn.after_exec.as_deref();
     let moved =
         seen.is_some_and(|seen| seen.surface_more > 0 || seen.surface.iter().any(|change| change.place == Place::Tree));
     Plan::Run(Experiment::T0Surface { moved })
 }
 
-/// Why a copy would show nothing.
-pub(crate) fn bound_to_workdir(case: &Case<'_>) -> Option<String> {
-    let bound = case.facts.check_names_workdir();
-    bound.then(|| "the check names the workdir by its absolute path, so it would not look at a copy".into())
+fn judge(case: &Case<'_>, trials: &[Trial]) -> Outcome {
+    let mut outcome = weigh(case, trials);
+    if case.facts.check_names_workdir() {
+        outcome.note = "the check names the workdir by its absolute path, which led into the copies".into();
+    }
+    outcome
 }
 
-fn judge(case: &Case<'_>, trials: &[Trial]) -> Outcome {
+fn weigh(case: &Case<'_>, trials: &[Trial]) -> Outcome {
     let Some(trial) = trials.first() else {
         // The surface is the one of t0: the control was the replay.
         return Outcome::active(not_given_back(case, &[]));

@@ -234,3 +234,42 @@ fn unittest_behind_make_is_read_from_stderr() {
         (Some(2), Some(2), true)
     );
 }
+
+#[test]
+fn unittest_names_every_test_though_nobody_asked_for_it_and_its_tests_see_nothing_of_that() {
+    let Some(python) = python() else { return };
+    let text = "import os, subprocess, sys, unittest\n\n\
+                class A(unittest.TestCase):\n    \
+                    def test_alone(self):\n        \
+                        self.assertNotIn('PYTHONPATH', os.environ)\n        \
+                        self.assertFalse([path for path in sys.path if os.path.exists(path + '/sitecustomize.py')])\n\n    \
+                    def test_own_run(self):\n        \
+                        run = [sys.executable, '-m', 'unittest', 'test_b']\n        \
+                        said = subprocess.run(run, capture_output=True, text=True).stderr\n        \
+                        self.assertTrue(said.startswith('.'), said)\n\n    \
+                    @unittest.skip('later')\n    \
+                    def test_later(self): pass\n";
+    let other = "import unittest\nclass B(unittest.TestCase):\n    def test_b(self): pass\n";
+    for words in ["", "discover -q", "test_a.A test_b"] {
+        let seen = Project::new(&format!("{python} -m unittest {words}"))
+            .with("test_a.py", text)
+            .with("test_b.py", other)
+            .run("unittest")
+            .measured();
+        let names: Vec<(&str, Status)> = seen.members.iter().map(|of| (of.id.as_str(), of.status)).collect();
+        let expected = [
+            ("test_a.A.test_alone", Status::Passed),
+            ("test_a.A.test_later", Status::Skipped),
+            ("test_a.A.test_own_run", Status::Passed),
+            ("test_b.B.test_b", Status::Passed),
+        ];
+        assert_eq!(names, expected, "{words}");
+        assert!(seen.complete && seen.finished, "{words}: {:?}", seen.notes);
+    }
+    // Where its environment is not taken, what failed has a name and all that ran are counted.
+    let alone = Project::new(&format!("{python} -I -m unittest discover"))
+        .with("test_b.py", other)
+        .run("unittest")
+        .measured();
+    assert_eq!((alone.complete, alone.concluded), (false, Some(1)));
+}

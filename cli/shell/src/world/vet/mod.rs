@@ -7,6 +7,7 @@ mod expected;
 mod ignored;
 mod mutants;
 mod place;
+mod retarget;
 mod review;
 mod sentinel;
 mod surroundings;
@@ -20,7 +21,7 @@ use super::surface::Suites;
 use crate::clock;
 pub(super) use ignored::bring_along;
 use place::Place;
-pub(super) use place::moved;
+pub(super) use retarget::moved;
 
 impl RealWorld {
     pub(super) fn vet(&mut self, state: &State, request: &Request) -> Observation {

@@ -1,8 +1,6 @@
 //! One copy of a recorded tree, with what a check needs beside it, and one run of the check in it.
 
 use std::borrow::Cow;
-use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::Path;
 use std::{fs, io};
 
@@ -19,6 +17,7 @@ use super::drawn::{Drawn, Trees};
 use super::expected::{self, Changed, Sources};
 use super::ignored;
 use super::mutants::{self, Part, Picked, Product};
+use super::retarget::{self, moved};
 use super::sentinel::{self, Suite};
 use crate::oracle::collect;
 use crate::oracle::coverage::Source;
@@ -142,28 +141,13 @@ impl<'a> Place<'a> {
                 change = under;
                 name.into_iter().collect()
             }
-            Plant::Sentinels { runner } => {
-                let start = tree.manifest(TreeId(request.start.0)).map_err(failed)?;
-                let in_both = |path: &str| {
-                    [&candidate, &start]
-                        .iter()
-                        .all(|tree| tree.entry(path.as_bytes()).is_some())
-                };
-                let members = self.state.facts.members.iter();
-                let passing = members.filter(|(_, status)| status.passes()).map(|(id, _)| id.as_str());
-                let files = copied
-                    .entries()
-                    .iter()
-                    .filter_map(|entry| std::str::from_utf8(&entry.path).ok());
-                let suite = Suite {
-                    copy: &copy,
-                    files: &files.filter(|path| in_both(path)).collect::<Vec<_>>(),
-                    passing: &passing.collect::<Vec<_>>(),
-                };
-                sentinel::plant(runner, &suite).map_err(|error| error.to_string())?
+            Plant::Sentinels { runner, in_place } => {
+                self.sentinels(request, (&candidate, &copied), &copy, (runner, in_place))?
             }
         };
-        let policy = self.state.facts.policy();
+        let led = retarget::contract(self.state, &self.world.workdir, &copy)?;
+        let state = led.as_ref().unwrap_or(self.state);
+        let policy = state.facts.policy();
         let support = self.scratch.support();
         let source = match step.plant {
             Plant::Coverage => {
@@ -198,7 +182,7 @@ impl<'a> Place<'a> {
             ..self.with.clone()
         };
         let shelf = self.scratch.shelf();
-        let bounded = bounded(self.state, request, &step.plant, &change);
+        let bounded = bounded(state, request, &step.plant, &change);
         let checked = check_until(&copy, &shelf, &bounded, &with, &self.world.stop, time_left_ms);
         let checked = checked.map_err(|error| format!("the check could not be run in a copy: {error}"))?;
         let trace = surrounded.trace.map(|file| self.touched(&file, &copy)).transpose()?;
@@ -231,6 +215,41 @@ impl<'a> Place<'a> {
             varied,
             review: None,
         }))
+    }
+
+    /// Tests that must fail, and one that must pass, in files that both trees have.
+    fn sentinels(
+        &self,
+        request: &Request,
+        (candidate, copied): (&Manifest, &Manifest),
+        copy: &Path,
+        (runner, in_place): (&str, bool),
+    ) -> Result<Vec<String>, String> {
+        let start = self.world.tree.manifest(TreeId(request.start.0));
+        let start = start.map_err(|error| error.to_string())?;
+        let in_both = |path: &&str| {
+            let mut trees = [candidate, &start].into_iter();
+            trees.all(|tree| tree.entry(path.as_bytes()).is_some())
+        };
+        let paths = copied
+            .entries()
+            .iter()
+            .filter_map(|entry| std::str::from_utf8(&entry.path).ok());
+        let facts = &self.state.facts;
+        let members = facts.members.iter().filter(|(_, status)| status.passes());
+        let mut passing: Vec<&str> = members.map(|(id, _)| id.as_str()).collect();
+        passing.sort_by_key(|id| facts.t0_passing.contains(*id));
+        let suite = Suite {
+            copy,
+            files: &paths.filter(in_both).collect::<Vec<_>>(),
+            passing: &passing,
+        };
+        let planted = if in_place {
+            sentinel::plant_in_place(runner, &suite)
+        } else {
+            sentinel::plant(runner, &suite)
+        };
+        planted.map_err(|error| error.to_string())
     }
 
     fn product<'b>(&'b self, candidate: &'b Manifest) -> Product<'b> {
@@ -397,49 +416,4 @@ fn bounded<'a>(state: &'a State, request: &Request, plant: &Plant, change: &Pert
 fn drawn() -> Result<u32, String> {
     let random = getrandom::u32().map_err(|error| format!("no seed could be drawn: {error}"))?;
     Ok(1 + random % order::SEED_MAX)
-}
-
-/// The environment with every path into the workdir leading to the same place in the copy.
-pub(in crate::world) fn moved(
-    env: Vec<(OsString, OsString)>,
-    workdir: &Path,
-    copy: &Path,
-) -> Vec<(OsString, OsString)> {
-    let value = |value: OsString| {
-        let parts = value.as_bytes().split(|byte| *byte == b':');
-        let parts: Vec<Vec<u8>> = parts
-            .map(|part| match Path::new(OsStr::from_bytes(part)).strip_prefix(workdir) {
-                Ok(below) if below.as_os_str().is_empty() => copy.as_os_str().as_bytes().to_vec(),
-                Ok(below) => copy.join(below).into_os_string().into_vec(),
-                Err(_) => part.to_vec(),
-            })
-            .collect();
-        OsString::from_vec(parts.join(&b':'))
-    };
-    env.into_iter().map(|(name, old)| (name, value(old))).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn paths_into_the_workdir_lead_into_the_copy_and_all_others_stay() {
-        let env = vec![
-            ("PATH".into(), "/w/.venv/bin:/usr/bin:/wide/bin".into()),
-            ("CARGO_TARGET_DIR".into(), "/w/target".into()),
-            ("HERE".into(), "/w".into()),
-            ("TEXT".into(), "a:/b".into()),
-        ];
-        let now = moved(env, Path::new("/w"), Path::new("/c"));
-        let of = |name: &str| {
-            now.iter()
-                .find(|(known, _)| known == name)
-                .map(|(_, value)| value.clone())
-        };
-        assert_eq!(of("PATH").unwrap(), "/c/.venv/bin:/usr/bin:/wide/bin");
-        assert_eq!(of("CARGO_TARGET_DIR").unwrap(), "/c/target");
-        assert_eq!(of("HERE").unwrap(), "/c");
-        assert_eq!(of("TEXT").unwrap(), "a:/b");
-    }
 }

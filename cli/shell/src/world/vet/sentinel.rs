@@ -1,20 +1,18 @@
 //! Sentinels: tests that must fail, and one that must pass, in the suite of a copy.
 //!
 //! They stand in a file that the check is known to read where one can be found, so that they share its process and
-//! whatever the product does to it. Their names are drawn anew for each copy.
+//! whatever the product does to it. Their names are drawn anew for each copy, behind that of a test of the suite's own: what
+//! selects that one by a part of its name selects them too. What selects it by its whole name is told by a body that fails in
+//! its place.
+
+mod stand_in;
+mod suite;
+mod template;
 
 use std::fs;
 use std::io;
-use std::path::Path;
 
-/// What is known of the suite in a copy.
-pub(super) struct Suite<'a> {
-    pub(super) copy: &'a Path,
-    /// Files of the tree that were there at t0 too, by path.
-    pub(super) files: &'a [&'a str],
-    /// Members that pass.
-    pub(super) passing: &'a [&'a str],
-}
+pub(super) use suite::Suite;
 
 /// What is drawn for one copy.
 struct Draw {
@@ -38,12 +36,14 @@ impl Draw {
         })
     }
 
-    /// A template with the name of each test and the values in it.
-    fn fill(&self, template: &str) -> String {
-        template
+    /// A template with what was drawn in it, and the names that the suite has.
+    fn fill(&self, template: &str, name: &str, class: &str) -> String {
+        let text = template
             .replace("MARK", &self.mark)
             .replace("VALUE", &self.value.to_string())
-            .replace("OTHER", &self.other.to_string())
+            .replace("OTHER", &self.other.to_string());
+        let parts: Vec<String> = text.split("NAME").map(|part| part.replace("CLASS", class)).collect();
+        parts.join(name)
     }
 }
 
@@ -53,229 +53,175 @@ impl Draw {
 /// When the copy cannot be written to.
 pub(super) fn plant(runner: &str, suite: &Suite<'_>) -> io::Result<Vec<String>> {
     let draw = Draw::new()?;
-    let Some(Sentinel { path, text, fails }) = sentinel(runner, suite) else {
+    let Some(sentinel) = sentinel(runner, suite) else {
         return Ok(Vec::new());
     };
-    let path = suite.copy.join(draw.fill(&path));
+    let Sentinel {
+        path,
+        name,
+        class,
+        text,
+        fails,
+    } = sentinel;
+    let path = suite.copy.join(path.replace("MARK", &draw.mark));
     let before = match fs::read_to_string(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
         Err(error) if error.kind() == io::ErrorKind::InvalidData => return Ok(Vec::new()),
         Err(error) => return Err(error),
     };
-    fs::write(&path, format!("{before}\n{}", draw.fill(text)))?;
+    fs::write(&path, inserted(&before, &draw.fill(&text, &name, &class)))?;
     let fails = (1..=fails).map(|n| format!("lx{}_fails_{n}", draw.mark));
     Ok([format!("lx{}_holds", draw.mark)].into_iter().chain(fails).collect())
+}
+
+/// Puts a body that fails in place of members and gives their ids. None where it is not known how.
+///
+/// # Errors
+/// When the copy cannot be written to.
+pub(super) fn plant_in_place(runner: &str, suite: &Suite<'_>) -> io::Result<Vec<String>> {
+    stand_in::plant(runner, suite, &Draw::new()?)
+}
+
+/// The text behind what is there, and before the line of a Python file that runs it.
+fn inserted(before: &str, text: &str) -> String {
+    let runs = before
+        .split_inclusive('\n')
+        .scan(0, |at, line| {
+            let start = *at;
+            *at += line.len();
+            Some((start, line))
+        })
+        .find(|(_, line)| line.starts_with("if __name__"));
+    match runs {
+        Some((at, _)) => format!("{}\n{text}\n{}", &before[..at], &before[at..]),
+        None => format!("{before}\n{text}"),
+    }
+}
+
+/// Whether a Python file itself defines a class of that name; of a nested one, the outermost.
+fn defines(text: &str, class: &str) -> bool {
+    let outer = class.split('.').next().unwrap_or(class);
+    text.lines().any(|line| {
+        let rest = line.strip_prefix("class ").and_then(|rest| rest.strip_prefix(outer));
+        rest.is_some_and(|rest| rest.starts_with(['(', ':', ' ']))
+    })
 }
 
 /// Where a sentinel goes and what it is.
 struct Sentinel {
     /// A file that is added to, or made.
     path: String,
-    text: &'static str,
+    /// What its tests are called after.
+    name: String,
+    /// A class that the suite has, for those that stand in it.
+    class: String,
+    text: String,
     /// Tests in it that must fail.
     fails: u32,
 }
 
 fn sentinel(runner: &str, suite: &Suite<'_>) -> Option<Sentinel> {
     match runner {
-        "pytest" => {
-            let path = suite.collected(".py", "::")?;
-            Some(added(path, PYTEST, 2))
+        "pytest" => pytest(suite),
+        "unittest" => unittest(suite),
+        "libtest" | "nextest" => {
+            let path = suite.integration_test()?;
+            let (around, name) = suite.rust().unwrap_or((Vec::new(), "it"));
+            let open: String = around.iter().map(|name| format!("mod {name} {{")).collect();
+            let text = format!(
+                "\nmod lxMARK {{{open}\n{}\n{}}}\n",
+                template::RUST,
+                "}".repeat(around.len())
+            );
+            Some(added(path, name, &text, 2))
         }
-        "unittest" => Some(added(suite.module()?, UNITTEST, 3)),
-        "libtest" | "nextest" => Some(added(suite.integration_test()?, RUST, 2)),
         "go" => {
-            let path = suite.files.iter().find(|path| path.ends_with("_test.go"))?;
-            suite.holds(path, "testing").then(|| added((*path).to_owned(), GO, 2))
+            let any = || {
+                let path = suite.files.iter().find(|path| path.ends_with("_test.go"))?;
+                Some(((*path).to_owned(), "Test".to_owned()))
+            };
+            let (path, name) = suite.go().or_else(any)?;
+            suite
+                .holds(&path, "testing")
+                .then(|| added(path, &name, template::GO, 2))
         }
         "node" => {
-            let path = suite.script(&["node:test"])?;
-            Some(if suite.is_module(&path) {
-                added(path, NODE_MODULE, 3)
+            let (path, title) = suite.script(&["node:test"])?;
+            let text = if suite.is_module(&path) {
+                template::NODE_MODULE
             } else {
-                added(path, NODE_SCRIPT, 3)
-            })
+                template::NODE_SCRIPT
+            };
+            Some(added(path, &title, text, 3))
         }
-        "jest" => Some(added(suite.script(&["expect("])?, JEST, 2)),
-        "vitest" => Some(added(suite.script(&["vitest", "expect("])?, VITEST, 2)),
+        "jest" | "vitest" => {
+            let (words, text): (&[&str], _) = match runner {
+                "jest" => (&["expect("], template::JEST),
+                _ => (&["vitest", "expect("], template::VITEST),
+            };
+            let (path, title) = suite.script(words)?;
+            Some(added(path, &title, text, 2))
+        }
         _ => None,
     }
 }
 
-fn added(path: String, text: &'static str, fails: u32) -> Sentinel {
-    Sentinel { path, text, fails }
+/// Beside a test function if there is one, and in the class of a test if it has one.
+fn pytest(suite: &Suite<'_>) -> Option<Sentinel> {
+    let function = suite.pytest().find(|(_, test)| test.class.is_none());
+    let Some((_, test)) = function.or_else(|| suite.pytest().next()) else {
+        let (path, name) = suite.doctest()?;
+        return Some(added(path, &name, template::DOCTEST, 2));
+    };
+    let text = suite.text(&test.path);
+    let mut beside = suite.pytest().filter(|(_, other)| other.path == test.path);
+    let class = beside.find_map(|(_, other)| other.class.filter(|class| defines(&text, class)));
+    let sentinel = added(test.path, &test.name, template::PYTEST, 2);
+    Some(match class {
+        Some(class) => sentinel.within(class, template::PYTEST_CLASS, 1),
+        None => sentinel,
+    })
 }
 
-impl Suite<'_> {
-    /// The file of a passing member whose id begins with its path.
-    fn collected(&self, ending: &str, parted: &str) -> Option<String> {
-        let paths = self
-            .passing
-            .iter()
-            .filter_map(|id| id.split_once(parted))
-            .map(|(path, _)| path);
-        let mut known = paths.filter(|path| path.ends_with(ending) && self.files.contains(path));
-        known.next().map(str::to_owned)
-    }
+/// In a class of its own, and in the class of a test.
+fn unittest(suite: &Suite<'_>) -> Option<Sentinel> {
+    let Some((_, test)) = suite.unittest().next() else {
+        // Nobody names what passes.
+        let path = suite
+            .source_with("import unittest")
+            .or_else(|| suite.source_with("from unittest"))?;
+        return Some(added(path, "test", template::UNITTEST, 3));
+    };
+    let class = test.class.filter(|class| defines(&suite.text(&test.path), class));
+    let sentinel = added(test.path, &test.name, template::UNITTEST, 3);
+    Some(match class {
+        Some(class) => sentinel.within(class, template::UNITTEST_CLASS, 2),
+        None => sentinel,
+    })
+}
 
-    /// The file of the module that a passing member's dotted id begins with.
-    fn module(&self) -> Option<String> {
-        let file = |id: &&str| {
-            let mut name = *id;
-            while let Some((front, _)) = name.rsplit_once('.') {
-                let path = format!("{}.py", front.replace('.', "/"));
-                let below = format!("/{path}");
-                let found = self.files.iter().find(|file| **file == path || file.ends_with(&below));
-                if let Some(found) = found {
-                    return Some((*found).to_owned());
-                }
-                name = front;
-            }
-            None
-        };
-        self.passing.iter().find_map(file)
+fn added(path: String, name: &str, text: &str, fails: u32) -> Sentinel {
+    Sentinel {
+        path,
+        name: name.to_owned(),
+        class: String::new(),
+        text: text.to_owned(),
+        fails,
     }
+}
 
-    /// A file of integration tests, or a new one beside the sources of the first package.
-    fn integration_test(&self) -> Option<String> {
-        let is_test = |path: &&&str| path.ends_with(".rs") && path.split('/').rev().nth(1) == Some("tests");
-        if let Some(path) = self.files.iter().find(is_test) {
-            return Some((*path).to_owned());
+impl Sentinel {
+    /// With tests in a class of the suite's own too.
+    fn within(self, class: String, text: &str, fails: u32) -> Self {
+        Self {
+            text: self.text + text,
+            fails: self.fails + fails,
+            class,
+            ..self
         }
-        let mut manifests: Vec<&str> = self
-            .files
-            .iter()
-            .copied()
-            .filter(|path| path.ends_with("Cargo.toml"))
-            .collect();
-        manifests.sort_by_key(|path| path.matches('/').count());
-        let package = manifests.into_iter().find(|path| self.holds(path, "[package]"))?;
-        let dir = package.trim_end_matches("Cargo.toml");
-        fs::create_dir_all(self.copy.join(format!("{dir}tests"))).ok()?;
-        Some(format!("{dir}tests/lxMARK.rs"))
-    }
-
-    /// A file of tests in JavaScript or TypeScript in which all of these stand.
-    fn script(&self, words: &[&str]) -> Option<String> {
-        let is_script = |path: &&str| {
-            let name = path.rsplit('/').next().unwrap_or(path);
-            let ending = name.rsplit('.').next().unwrap_or_default();
-            matches!(ending, "js" | "mjs" | "cjs" | "ts" | "mts" | "cts" | "jsx" | "tsx") && path.contains("test")
-                || name.contains(".spec.")
-        };
-        let scripts = self.files.iter().copied().filter(is_script);
-        let mut fitting = scripts.filter(|path| words.iter().all(|word| self.holds(path, word)));
-        fitting.next().map(str::to_owned)
-    }
-
-    fn is_module(&self, path: &str) -> bool {
-        let import = |line: &str| line.starts_with("import ") || line.starts_with("export ");
-        let text = fs::read_to_string(self.copy.join(path)).unwrap_or_default();
-        !path.ends_with(".cjs") && (path.ends_with(".mjs") || text.lines().any(import))
-    }
-
-    fn holds(&self, path: &str, word: &str) -> bool {
-        fs::read_to_string(self.copy.join(path)).is_ok_and(|text| text.contains(word))
     }
 }
-
-const PYTEST: &str = "
-def test_lxMARK_holds():
-    assert VALUE == VALUE
-
-def test_lxMARK_fails_1():
-    assert VALUE == OTHER
-
-def test_lxMARK_fails_2():
-    import pytest as lx
-    with lx.raises(ValueError):
-        pass
-";
-
-// Sorted by name when they run: what must pass before what must fail.
-const UNITTEST: &str = "
-import unittest as lx_unittest
-
-class LxMARK(lx_unittest.TestCase):
-    def test_a_lxMARK_holds(self):
-        self.assertEqual(VALUE, VALUE)
-
-    def test_b_lxMARK_fails_1(self):
-        self.assertEqual(VALUE, OTHER)
-
-    def test_c_lxMARK_fails_2(self):
-        self.assertTrue(VALUE == OTHER)
-
-    def test_d_lxMARK_fails_3(self):
-        assert VALUE == OTHER
-";
-
-const RUST: &str = "
-#[test]
-fn lxMARK_holds() {
-    assert_eq!(VALUE_u64, VALUE_u64);
-}
-
-#[test]
-fn lxMARK_fails_1() {
-    assert_eq!(VALUE_u64, OTHER_u64);
-}
-
-#[test]
-fn lxMARK_fails_2() {
-    assert!(VALUE_u64 == OTHER_u64);
-}
-";
-
-const GO: &str = "
-func TestA_lxMARK_holds(t *testing.T) {
-\tif VALUE != VALUE {
-\t\tt.Fatal(\"VALUE\")
-\t}
-}
-
-func TestB_lxMARK_fails_1(t *testing.T) {
-\tt.Errorf(\"VALUE is not OTHER\")
-}
-
-func TestC_lxMARK_fails_2(t *testing.T) {
-\tt.Fatal(\"VALUE is not OTHER\")
-}
-";
-
-const NODE_SCRIPT: &str = "
-{
-  const lxTest = require('node:test');
-  const lxAssert = require('node:assert');
-  lxTest('lxMARK_holds', () => lxAssert.strictEqual(VALUE, VALUE));
-  lxTest('lxMARK_fails_1', () => lxAssert.strictEqual(VALUE, OTHER));
-  lxTest('lxMARK_fails_2', () => lxAssert.equal(VALUE, OTHER));
-  lxTest('lxMARK_fails_3', () => lxAssert.deepStrictEqual([VALUE], [OTHER]));
-}
-";
-
-const NODE_MODULE: &str = "
-import lxTest from 'node:test';
-import lxAssert from 'node:assert';
-lxTest('lxMARK_holds', () => lxAssert.strictEqual(VALUE, VALUE));
-lxTest('lxMARK_fails_1', () => lxAssert.strictEqual(VALUE, OTHER));
-lxTest('lxMARK_fails_2', () => lxAssert.equal(VALUE, OTHER));
-lxTest('lxMARK_fails_3', () => lxAssert.deepStrictEqual([VALUE], [OTHER]));
-";
-
-const JEST: &str = "
-test('lxMARK_holds', () => { expect(VALUE).toBe(VALUE); });
-test('lxMARK_fails_1', () => { expect(VALUE).toBe(OTHER); });
-test('lxMARK_fails_2', () => { expect([VALUE]).toEqual([OTHER]); });
-";
-
-const VITEST: &str = "
-import { test as lxTest, expect as lxExpect } from 'vitest';
-lxTest('lxMARK_holds', () => { lxExpect(VALUE).toBe(VALUE); });
-lxTest('lxMARK_fails_1', () => { lxExpect(VALUE).toBe(OTHER); });
-lxTest('lxMARK_fails_2', () => { lxExpect([VALUE]).toEqual([OTHER]); });
-";
 
 #[cfg(test)]
 mod tests {
@@ -321,7 +267,7 @@ mod tests {
             "pytest",
             &[("a.py", ""), ("tests/t.py", "x = 1")],
             "tests/t.py::test_x",
-            "x = 1\n\ndef test_lx",
+            "x = 1\n\ndef test_x_lx",
         ),
         (
             "unittest",
@@ -333,7 +279,7 @@ mod tests {
             "libtest",
             &[("tests/t.rs", "// it"), ("Cargo.toml", "[package]")],
             "x",
-            "// it\n\n#[test]",
+            "// it\n\nmod lx",
         ),
         (
             "nextest",
@@ -341,7 +287,7 @@ mod tests {
             "x",
             "#[test]",
         ),
-        ("go", &[("a/a_test.go", "import \"testing\"")], "x", "func TestB_lx"),
+        ("go", &[("a/a_test.go", "import \"testing\"")], "x", "func Test_lx"),
         (
             "node",
             &[("t.test.js", "require('node:test')")],
@@ -382,6 +328,103 @@ mod tests {
         for runner in engine::vet::sentinel_pair::RUNNERS {
             assert!(runners.contains(runner), "{runner} has no template");
         }
+    }
+
+    #[test]
+    fn what_selects_a_test_by_a_part_of_its_name_or_by_its_class_selects_sentinels() {
+        let python =
+            "class Some(Base):\n    def test_a(self):\n        pass\n\nif __name__ == '__main__':\n    main()\n";
+        let cases: &[Case<'_>] = &[
+            ("pytest", &[("t.py", python)], "t.py::Some::test_a", "\nSome.test_a_lx"),
+            ("unittest", &[("t.py", python)], "t.Some.test_a", "\nSome.test_a_lx"),
+            (
+                "unittest",
+                &[("a/test_t.py", python)],
+                "__main__.Some.test_a",
+                "\nSome.test_a_lx",
+            ),
+            (
+                "unittest",
+                &[("test_t.py", "from unittest import *\n")],
+                "",
+                "self.assertEqual(",
+            ),
+            ("pytest", &[("a.py", "x = 1\n")], "a.py::a.total", "def total_lx"),
+            (
+                "libtest",
+                &[("a/tests/b.rs", ""), ("tests/b.rs", "")],
+                "b tests/b.rs area::adds",
+                "{mod area {",
+            ),
+            (
+                "libtest",
+                &[("a/tests/a.rs", ""), ("a/tests/b.rs", "// b")],
+                "b tests/b.rs adds",
+                "// b\n\nmod lx",
+            ),
+            (
+                "go",
+                &[
+                    ("a_test.go", ""),
+                    ("b/b_test.go", "import \"testing\"\nfunc TestSum(t *testing.T) {"),
+                ],
+                "x.org/m/b TestSum/none",
+                "func TestSum_lx",
+            ),
+            (
+                "node",
+                &[
+                    ("test/a.js", "'node:test'"),
+                    ("test/b.js", "'node:test' describe('sums', () => it('adds'"),
+                ],
+                "sums > adds",
+                "adds'\n\n{\n  const lxTest = require('node:test');",
+            ),
+            (
+                "jest",
+                &[("a.test.js", "expect("), ("b.test.js", "expect(")],
+                "b.test.js > sums > adds",
+                "test('sums adds lx",
+            ),
+        ];
+        for (runner, files, member, word) in cases {
+            let (_, text) = planted(runner, files, &[member]).unwrap_or_else(|| panic!("{runner} has no place"));
+            assert!(text.contains(word), "{runner} {member}: {text}");
+            let main = text.find("if __name__").unwrap_or(text.len());
+            assert!(
+                text.find("_fails_1").unwrap() < main,
+                "{runner}: behind what runs it: {text}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_body_that_fails_takes_the_place_of_a_test_that_its_file_defines_and_of_no_other() {
+        let python = "from base import *\n\ndef test_a():\n    pass\n\nclass Some(Base):\n    async def test_b(self):\n        pass\n";
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("t.py"), python).unwrap();
+        let ids = [
+            "t.py::Other::test_b",
+            "t.py::Some::test_a",
+            "t.py::Some::test_b",
+            "t.py::t.test_a",
+            "t.py::test_a",
+            "t.py::test_a[1]",
+            "t.py::test_c",
+        ];
+        let suite = Suite {
+            copy: dir.path(),
+            files: &["t.py"],
+            passing: &ids,
+        };
+        let planted = plant_in_place("pytest", &suite).unwrap();
+        assert_eq!(planted, ["t.py::Some::test_a", "t.py::Some::test_b", "t.py::test_a"]);
+        let text = fs::read_to_string(dir.path().join("t.py")).unwrap();
+        assert!(
+            text.contains("\nSome.test_b = lx") && text.contains("\ndef test_a():\n    raise"),
+            "{text}"
+        );
+        assert_eq!(plant_in_place("node", &suite).unwrap(), [""; 0]);
     }
 
     #[test]
