@@ -53,6 +53,7 @@ mod e2e {
     mod profile;
     mod proving;
     mod readonly;
+    mod relocating;
     mod reporting;
     mod runners;
     mod safety;

@@ -19,6 +19,7 @@ use crate::lock;
 use crate::record::{Audit, Judged, Place, Record, audit};
 use crate::scratch::Scratch;
 use crate::tree::{Options, Tree, TreeId};
+use crate::world::relocated;
 
 pub(crate) use check::check_until;
 pub use check::{Checked, Surroundings, check_once};
@@ -126,5 +127,8 @@ fn in_fresh_copy(place: &Place, judged: &Judged, state: &State, with: &Surroundi
     // Away from the workdir: a copy beneath it would still find the project's own files above itself.
     let scratch = Scratch::new("replay")?;
     tree.materialise(TreeId(judged.tree.0), &scratch.tree())?;
-    Ok(check_once(&scratch.tree(), &scratch.shelf(), state, with)?)
+    let mut checked = check_once(&scratch.tree(), &scratch.shelf(), state, with)?;
+    let seen = || tree.manifest(TreeId(judged.tree.0)).ok();
+    relocated::settle(&mut checked.reading, state, &tree, seen);
+    Ok(checked)
 }

@@ -15,6 +15,7 @@ mod listed;
 mod output;
 mod own;
 pub(crate) mod reach;
+pub(crate) mod relocated;
 mod removal;
 mod report_file;
 mod secrets;
@@ -50,6 +51,7 @@ pub(crate) use command::argv;
 pub(crate) use detection::detection;
 pub use execute::resolve_programs;
 use own::OwnFiles;
+use relocated::Renamed;
 pub(crate) use secrets::spellings as secret_forms;
 pub use secrets::too_short;
 use surface::Surfaces;
@@ -91,6 +93,8 @@ pub struct RealWorld {
     pub(crate) surfaces: Surfaces,
     pub(crate) assertions: Assertions,
     pub(crate) toolchain: Toolchain,
+    /// Of the newest check that this life ran.
+    pub(crate) renamed: Renamed,
     pub(crate) own: OwnFiles,
     /// The governor's own files that somebody else changed, until the effect under way reports them.
     pub(crate) interference: BTreeSet<String>,
@@ -120,6 +124,7 @@ impl RealWorld {
             surfaces: Surfaces::default(),
             assertions: Assertions::default(),
             toolchain: Toolchain::default(),
+            renamed: Renamed::default(),
             own: OwnFiles::new(&workdir, &run),
             interference: BTreeSet::new(),
             walked: false,

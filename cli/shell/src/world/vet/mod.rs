@@ -3,6 +3,7 @@
 
 mod coverage;
 mod drawn;
+mod environment;
 mod expected;
 mod ignored;
 mod mutants;
@@ -18,9 +19,9 @@ use engine::{Observation, State};
 use super::RealWorld;
 use super::surface::Suites;
 use crate::clock;
+pub(super) use environment::moved;
 pub(super) use ignored::bring_along;
 use place::Place;
-pub(super) use place::moved;
 
 impl RealWorld {
     pub(super) fn vet(&mut self, state: &State, request: &Request) -> Observation {

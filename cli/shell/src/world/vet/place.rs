@@ -1,8 +1,6 @@
 //! One copy of a recorded tree, with what a check needs beside it, and one run of the check in it.
 
 use std::borrow::Cow;
-use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::Path;
 use std::{fs, io};
 
@@ -16,6 +14,7 @@ use syntax::Language;
 
 use super::coverage::{Floor, Measured};
 use super::drawn::{Drawn, Trees};
+use super::environment::moved;
 use super::expected::{self, Changed, Sources};
 use super::ignored;
 use super::mutants::{self, Part, Picked, Product};
@@ -27,7 +26,7 @@ use crate::replay::{Surroundings, check_until};
 use crate::scratch::{Scratch, ScratchError};
 use crate::tree::{Entry, Kind, Manifest, TreeId};
 use crate::world::surface::{Suites, class};
-use crate::world::{RealWorld, detection, hermetic};
+use crate::world::{RealWorld, detection, hermetic, relocated};
 
 /// What an experiment is for, in the names of its directories.
 const PURPOSE: &str = "vet";
@@ -200,7 +199,8 @@ impl<'a> Place<'a> {
         let shelf = self.scratch.shelf();
         let bounded = bounded(self.state, request, &step.plant, &change);
         let checked = check_until(&copy, &shelf, &bounded, &with, &self.world.stop, time_left_ms);
-        let checked = checked.map_err(|error| format!("the check could not be run in a copy: {error}"))?;
+        let mut checked = checked.map_err(|error| format!("the check could not be run in a copy: {error}"))?;
+        relocated::settle(&mut checked.reading, self.state, tree, || Some(copied.clone()));
         let trace = surrounded.trace.map(|file| self.touched(&file, &copy)).transpose()?;
         let mut varied = surrounded.varied;
         if let Some(sign) = change.missing_sign(&support) {
@@ -297,7 +297,20 @@ impl<'a> Place<'a> {
             content: &content,
         };
         let max = usize::try_from(*mutants_max).unwrap_or(usize::MAX);
-        expected::change(&sources, members, max, of)
+        let renamed = &self.world.renamed;
+        let stands_as = |id: &String| {
+            let now = renamed.iter().find(|(_, old)| *old == id);
+            now.map_or(id, |(now, _)| now).clone()
+        };
+        let all_stand_as = |ids: &[String]| ids.iter().map(stands_as).collect::<Vec<_>>();
+        let of = of.map(all_stand_as);
+        let mut changed = expected::change(&sources, &all_stand_as(members), max, of.as_deref())?;
+        for id in changed.mutants.iter_mut().flat_map(|mutant| &mut mutant.members) {
+            if let Some(old) = renamed.get(id) {
+                id.clone_from(old);
+            }
+        }
+        Ok(changed)
     }
 
     /// Changes of the candidate's product, by a seed that nobody has known before.
@@ -397,49 +410,4 @@ fn bounded<'a>(state: &'a State, request: &Request, plant: &Plant, change: &Pert
 fn drawn() -> Result<u32, String> {
     let random = getrandom::u32().map_err(|error| format!("no seed could be drawn: {error}"))?;
     Ok(1 + random % order::SEED_MAX)
-}
-
-/// The environment with every path into the workdir leading to the same place in the copy.
-pub(in crate::world) fn moved(
-    env: Vec<(OsString, OsString)>,
-    workdir: &Path,
-    copy: &Path,
-) -> Vec<(OsString, OsString)> {
-    let value = |value: OsString| {
-        let parts = value.as_bytes().split(|byte| *byte == b':');
-        let parts: Vec<Vec<u8>> = parts
-            .map(|part| match Path::new(OsStr::from_bytes(part)).strip_prefix(workdir) {
-                Ok(below) if below.as_os_str().is_empty() => copy.as_os_str().as_bytes().to_vec(),
-                Ok(below) => copy.join(below).into_os_string().into_vec(),
-                Err(_) => part.to_vec(),
-            })
-            .collect();
-        OsString::from_vec(parts.join(&b':'))
-    };
-    env.into_iter().map(|(name, old)| (name, value(old))).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn paths_into_the_workdir_lead_into_the_copy_and_all_others_stay() {
-        let env = vec![
-            ("PATH".into(), "/w/.venv/bin:/usr/bin:/wide/bin".into()),
-            ("CARGO_TARGET_DIR".into(), "/w/target".into()),
-            ("HERE".into(), "/w".into()),
-            ("TEXT".into(), "a:/b".into()),
-        ];
-        let now = moved(env, Path::new("/w"), Path::new("/c"));
-        let of = |name: &str| {
-            now.iter()
-                .find(|(known, _)| known == name)
-                .map(|(_, value)| value.clone())
-        };
-        assert_eq!(of("PATH").unwrap(), "/c/.venv/bin:/usr/bin:/wide/bin");
-        assert_eq!(of("CARGO_TARGET_DIR").unwrap(), "/c/target");
-        assert_eq!(of("HERE").unwrap(), "/c");
-        assert_eq!(of("TEXT").unwrap(), "a:/b");
-    }
 }
