@@ -44,6 +44,7 @@ mod e2e {
     mod hermeticity;
     mod hostile;
     mod hygiene;
+    mod in_place;
     mod judging;
     mod lives;
     mod mutation;

@@ -11,6 +11,7 @@ mod detection;
 mod execute;
 pub(crate) mod hermetic;
 mod ids;
+pub(crate) mod in_place;
 mod listed;
 mod output;
 mod own;

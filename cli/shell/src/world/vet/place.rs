@@ -26,7 +26,7 @@ use crate::replay::{Surroundings, check_until};
 use crate::scratch::{Scratch, ScratchError};
 use crate::tree::{Entry, Kind, Manifest, TreeId};
 use crate::world::surface::{Suites, class};
-use crate::world::{RealWorld, detection, hermetic, relocated};
+use crate::world::{RealWorld, detection, hermetic, in_place, relocated};
 
 /// What an experiment is for, in the names of its directories.
 const PURPOSE: &str = "vet";
@@ -120,6 +120,7 @@ impl<'a> Place<'a> {
         tree.materialise_manifest(&copied, &copy).map_err(failed)?;
         let opened_ms = self.state.facts.opened.at.wall_ms;
         ignored::bring_along(&self.world.workdir, &copy, &candidate, opened_ms).map_err(|error| error.to_string())?;
+        in_place::retarget(&copied, &self.world.workdir, &copy).map_err(|error| error.to_string())?;
         changed.write(&copy).map_err(|error| error.to_string())?;
         if let Some(mutant) = &mutant {
             mutant.write(&copy).map_err(|error| error.to_string())?;
@@ -184,6 +185,10 @@ impl<'a> Place<'a> {
         if let Some(measured) = &measured {
             change = measured.begin()?;
         }
+        let in_place = in_place::is_installed(&self.world.workdir, &policy.oracle.check, &self.with.env);
+        if in_place {
+            change = change.and(&in_place::redirected(&self.world.workdir, &copy));
+        }
         let own = Scratch::environment(&self.with.env, &home, &tmp);
         let env = hermetic::settled(policy, self.state.facts.opened.at, &own);
         let scratch = |error: ScratchError| error.to_string();
@@ -200,6 +205,12 @@ impl<'a> Place<'a> {
         let bounded = bounded(self.state, request, &step.plant, &change);
         let checked = check_until(&copy, &shelf, &bounded, &with, &self.world.stop, time_left_ms);
         let mut checked = checked.map_err(|error| format!("the check could not be run in a copy: {error}"))?;
+        if in_place
+            && !policy.isolation.zones
+            && let Some(why) = in_place::was_missed(&checked.reading.collector, &support)
+        {
+            return Err(why);
+        }
         relocated::settle(&mut checked.reading, self.state, tree, || Some(copied.clone()));
         let trace = surrounded.trace.map(|file| self.touched(&file, &copy)).transpose()?;
         let mut varied = surrounded.varied;
