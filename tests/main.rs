@@ -49,6 +49,7 @@ mod e2e {
     mod lives;
     mod mutation;
     mod named_runners;
+    mod outputs;
     mod probing;
     mod process;
     mod profile;

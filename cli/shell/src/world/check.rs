@@ -99,6 +99,7 @@ impl RealWorld {
             label: format!("check-{iteration}-{attempt}"),
         };
         let (mut run, mut fact) = self.command(job);
+        self.check_passed = fact.exited() == Some(policy.oracle.success_exit);
         if zoned && let Err(why) = self.settle_exec_zone(&reports) {
             zones::lose(&mut fact, Zone::Exec, why);
             output::forget(&mut run);

@@ -20,6 +20,7 @@ use engine::event::policy::Command;
 use super::toolchain::Toolchain;
 use super::venv;
 use crate::foreign;
+use crate::oracle::collect::Detection;
 use crate::oracle::perturb::Perturbation;
 use crate::process::path_of;
 use crate::tree::{Kind, Manifest};
@@ -115,13 +116,14 @@ pub(crate) fn redirected(workdir: &Path, copy: &Path) -> Perturbation {
     }
 }
 
-/// Why a run in a copy says nothing about it; `support` is its support directory.
-pub(crate) fn was_missed(collector: &str, support: &Path) -> Option<String> {
-    let missed = PYTHONS.contains(&collector) && !support.join(SIGN).exists();
+/// Why a run in a copy says nothing about it; `support` is its support directory. A check that says by itself where Python
+/// is to look is believed: what it says may lead to the copy.
+pub(crate) fn was_missed(check: &Detection, collector: &str, support: &Path) -> Option<String> {
+    let says = |word: &String| word.starts_with("PYTHONPATH=");
+    let says = check.invocations().iter().any(|run| run.assignments.iter().any(says));
+    let missed = PYTHONS.contains(&collector) && !says && !support.join(SIGN).exists();
     missed.then(|| {
-        "the project is installed in place, and Python could not be led to the copy: the check replaces PYTHONPATH, or \
-         ignores it"
-            .to_owned()
+        "the project is installed in place, and Python could not be led to the copy: it ignores PYTHONPATH".to_owned()
     })
 }
 

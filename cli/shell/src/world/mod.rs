@@ -14,6 +14,7 @@ mod ids;
 pub(crate) mod in_place;
 mod listed;
 mod output;
+mod outputs;
 mod own;
 pub(crate) mod reach;
 pub(crate) mod relocated;
@@ -51,6 +52,7 @@ pub use check::Oracle;
 pub(crate) use command::argv;
 pub(crate) use detection::detection;
 pub use execute::resolve_programs;
+use outputs::Marks;
 use own::OwnFiles;
 use relocated::Renamed;
 pub(crate) use secrets::spellings as secret_forms;
@@ -96,6 +98,9 @@ pub struct RealWorld {
     pub(crate) toolchain: Toolchain,
     /// Of the newest check that this life ran.
     pub(crate) renamed: Renamed,
+    pub(crate) check_passed: bool,
+    /// What lay beside tests before it.
+    pub(crate) marks: Marks,
     pub(crate) own: OwnFiles,
     /// The governor's own files that somebody else changed, until the effect under way reports them.
     pub(crate) interference: BTreeSet<String>,
@@ -126,6 +131,8 @@ impl RealWorld {
             assertions: Assertions::default(),
             toolchain: Toolchain::default(),
             renamed: Renamed::default(),
+            check_passed: false,
+            marks: Marks::default(),
             own: OwnFiles::new(&workdir, &run),
             interference: BTreeSet::new(),
             walked: false,
@@ -185,7 +192,7 @@ impl RealWorld {
 impl World for RealWorld {
     fn perform(&mut self, state: &State, effect: &Effect) -> Observation {
         match effect {
-            Effect::ObserveTree { base, .. } => self.observe_tree(state, *base),
+            Effect::ObserveTree { base, purpose, .. } => self.observe_tree(state, *base, *purpose),
             Effect::BuildContext(request) => self.build_context(state, request),
             Effect::Execute {
                 iteration,

@@ -207,7 +207,11 @@ impl<'a> Place<'a> {
         let mut checked = checked.map_err(|error| format!("the check could not be run in a copy: {error}"))?;
         if in_place
             && !policy.isolation.zones
-            && let Some(why) = in_place::was_missed(&checked.reading.collector, &support)
+            && let Some(why) = in_place::was_missed(
+                &detection(&copy, &policy.oracle.check),
+                &checked.reading.collector,
+                &support,
+            )
         {
             return Err(why);
         }
