@@ -44,15 +44,18 @@ mod e2e {
     mod hermeticity;
     mod hostile;
     mod hygiene;
+    mod in_place;
     mod judging;
     mod lives;
     mod mutation;
     mod named_runners;
+    mod outputs;
     mod probing;
     mod process;
     mod profile;
     mod proving;
     mod readonly;
+    mod relocating;
     mod reporting;
     mod runners;
     mod safety;

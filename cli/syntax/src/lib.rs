@@ -4,6 +4,7 @@
 //!   (language, bytes) --> Tree --+--> tests           who asserts how much (SPEC 5.3.10), and what equals what (5.2.4)
 //!                                +--> mutants         one change each, that still parses (5.6.4, 5.6.5)
 //!                                +--> functions       what a product defines, and where
+//!                                +--> is_same_test, examples  which test another one is, where a product moved (5.3.3)
 //!                                +--> contradictions  two assertions that nobody can satisfy (4.3.10)
 //! ```
 //!
@@ -20,19 +21,23 @@ mod assertion;
 mod bench;
 mod body;
 mod contradiction;
+mod example;
 mod function;
 mod grammar;
 pub mod language;
 mod mutant;
+mod relocation;
 mod suite;
 mod tree;
 
 pub use around::around;
 pub use body::Body;
 pub use contradiction::{Contradiction, Demanded, contradictions};
+pub use example::examples;
 pub use function::{Function, functions};
 pub use language::Language;
 pub use mutant::{Mutant, Operator, What, apply, mutants};
+pub use relocation::is_same_test;
 pub use suite::{Parsed, Test, tests};
 pub use tree::{DEPTH_MAX, NODES_MAX, SIZE_MAX_BYTES, Unknown};
 

@@ -180,6 +180,17 @@ pub fn may_change(policy: &GuardPolicy, change: &SurfaceChange) -> bool {
     source || !own(&policy.protected) && (named(TEST_DIRECTORIES) || own(&policy.test_directories))
 }
 
+/// What lies in a directory of tests and is neither a test nor what decides over tests by its name: a check may have
+/// written it.
+pub fn may_be_written(policy: &GuardPolicy, path: &[u8]) -> bool {
+    let named = |patterns: &[&str]| pattern::first(patterns.iter().copied(), path).is_some();
+    let own = |patterns: &[String]| pattern::first(patterns.iter().map(String::as_str), path).is_some();
+    let decides = [TESTS, NODE_TESTS, CONFIGURATION, TEST_SOURCES, DETERMINANTS]
+        .into_iter()
+        .any(named);
+    !decides && !own(&policy.protected) && (named(TEST_DIRECTORIES) || own(&policy.test_directories))
+}
+
 /// Whether the name of a file says that it holds tests, whatever the contract exempts.
 pub fn test_source(path: &[u8]) -> bool {
     let sources = TEST_DIRECTORIES.iter().chain(TEST_SOURCES).chain(NODE_TESTS).copied();

@@ -30,7 +30,7 @@ use crate::process::{CommandSpec, Deadlines, Outcome, Supervisor, SupervisorOpti
 use crate::replay::{Surroundings, check_until};
 use crate::scratch::{Scratch, Traces, copy_tree};
 use crate::session::RunError;
-use crate::world::hermetic;
+use crate::world::{hermetic, in_place};
 
 static CONCERN: Concern = Concern {
     name: "adequacy",
@@ -188,6 +188,10 @@ impl<'a> Place<'a> {
             probe: None,
             zones: Vec::new(),
         });
+        let mut other = other.clone();
+        if in_place::is_installed(&patient.workdir, &patient.policy.oracle.check, &patient.env) {
+            other = other.and(&in_place::redirected(&patient.workdir, &scratch.tree()));
+        }
         scratch.renew_variation()?;
         scratch.write_support(|dir| other.support(dir))?;
         let with = Surroundings {

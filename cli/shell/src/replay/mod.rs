@@ -16,9 +16,11 @@ use engine::event::id::Digest;
 use journal::VerifyOptions;
 
 use crate::lock;
+use crate::oracle::perturb::Perturbation;
 use crate::record::{Audit, Judged, Place, Record, audit};
 use crate::scratch::Scratch;
 use crate::tree::{Options, Tree, TreeId};
+use crate::world::{in_place, relocated};
 
 pub(crate) use check::check_until;
 pub use check::{Checked, Surroundings, check_once};
@@ -126,5 +128,23 @@ fn in_fresh_copy(place: &Place, judged: &Judged, state: &State, with: &Surroundi
     // Away from the workdir: a copy beneath it would still find the project's own files above itself.
     let scratch = Scratch::new("replay")?;
     tree.materialise(TreeId(judged.tree.0), &scratch.tree())?;
-    Ok(check_once(&scratch.tree(), &scratch.shelf(), state, with)?)
+    let with = led_to(&scratch, place, state, with)?;
+    let mut checked = check_once(&scratch.tree(), &scratch.shelf(), state, &with)?;
+    let seen = || tree.manifest(TreeId(judged.tree.0)).ok();
+    relocated::settle(&mut checked.reading, state, &tree, seen);
+    Ok(checked)
+}
+
+/// What the check is run with where its project is installed in place: Python is told of the copy.
+fn led_to(scratch: &Scratch, place: &Place, state: &State, with: &Surroundings) -> Result<Surroundings, ReplayError> {
+    let mut with = with.clone();
+    if in_place::is_installed(&place.workdir, &state.facts.policy().oracle.check, &with.env) {
+        let change = in_place::redirected(&place.workdir, &scratch.tree());
+        scratch.renew_variation()?;
+        scratch.write_support(|dir| change.support(dir))?;
+        let env = change.environment(with.env.clone(), &scratch.support());
+        with.set.extend(Perturbation::changed(&with.env, &env));
+        with.env = env;
+    }
+    Ok(with)
 }

@@ -15,12 +15,13 @@ use super::RealWorld;
 use super::command::{Job, Output, argv, limits, nothing_ran};
 use super::detection::detection;
 use super::report_file::ReportFile;
-use super::{output, secrets, zones};
+use super::{output, relocated, secrets, zones};
 use crate::foreign;
 use crate::oracle::collect::{self, CollectError, Collector, Detection, InjectRequest, ReportPlan};
 use crate::oracle::{Artefact, Measured, Status, normalise};
 use crate::process::{CommandRun, Input};
 use crate::scratch::Scratch;
+use crate::tree::TreeId;
 use crate::zone::{Refusal, Zone};
 
 /// How the check of this run is read.
@@ -98,6 +99,7 @@ impl RealWorld {
             label: format!("check-{iteration}-{attempt}"),
         };
         let (mut run, mut fact) = self.command(job);
+        self.check_passed = fact.exited() == Some(policy.oracle.success_exit);
         if zoned && let Err(why) = self.settle_exec_zone(&reports) {
             zones::lose(&mut fact, Zone::Exec, why);
             output::forget(&mut run);
@@ -119,6 +121,9 @@ impl RealWorld {
         }
         secrets::conceal(&mut reading, &self.secrets);
         reading.members_digest = digest_members(&reading.members);
+        // In a copy nothing is known of t0; whoever made it settles what moved.
+        let seen = || self.tree.manifest(TreeId(copy_of.unwrap_or(facts.tree).0)).ok();
+        self.renamed = relocated::settle(&mut reading, state, &self.tree, seen);
         if let Some(integrity) = &mut reading.integrity {
             integrity.digest = hash_lines(&integrity.ids);
         }
@@ -363,7 +368,7 @@ fn status(status: Status) -> MemberStatus {
     }
 }
 
-fn digest_members(members: &[(String, MemberStatus)]) -> Digest {
+pub(super) fn digest_members(members: &[(String, MemberStatus)]) -> Digest {
     let mut hasher = blake3::Hasher::new();
     for (id, status) in members {
         hasher

@@ -129,6 +129,11 @@ impl Listed {
         suspects
     }
 
+    /// Whether one of them holds something of this path.
+    pub(super) fn names(&self, path: &Bytes) -> bool {
+        self.index.contains_key(path) || self.commit.contains_key(path)
+    }
+
     fn held(&self, path: &Bytes, entry: &Held) -> bool {
         let places = [&self.index, &self.commit];
         places

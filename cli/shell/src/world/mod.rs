@@ -11,10 +11,13 @@ mod detection;
 mod execute;
 pub(crate) mod hermetic;
 mod ids;
+pub(crate) mod in_place;
 mod listed;
 mod output;
+mod outputs;
 mod own;
 pub(crate) mod reach;
+pub(crate) mod relocated;
 mod removal;
 mod report_file;
 mod secrets;
@@ -49,7 +52,9 @@ pub use check::Oracle;
 pub(crate) use command::argv;
 pub(crate) use detection::detection;
 pub use execute::resolve_programs;
+use outputs::Marks;
 use own::OwnFiles;
+use relocated::Renamed;
 pub(crate) use secrets::spellings as secret_forms;
 pub use secrets::too_short;
 use surface::Surfaces;
@@ -91,6 +96,11 @@ pub struct RealWorld {
     pub(crate) surfaces: Surfaces,
     pub(crate) assertions: Assertions,
     pub(crate) toolchain: Toolchain,
+    /// Of the newest check that this life ran.
+    pub(crate) renamed: Renamed,
+    pub(crate) check_passed: bool,
+    /// What lay beside tests before it.
+    pub(crate) marks: Marks,
     pub(crate) own: OwnFiles,
     /// The governor's own files that somebody else changed, until the effect under way reports them.
     pub(crate) interference: BTreeSet<String>,
@@ -120,6 +130,9 @@ impl RealWorld {
             surfaces: Surfaces::default(),
             assertions: Assertions::default(),
             toolchain: Toolchain::default(),
+            renamed: Renamed::default(),
+            check_passed: false,
+            marks: Marks::default(),
             own: OwnFiles::new(&workdir, &run),
             interference: BTreeSet::new(),
             walked: false,
@@ -179,7 +192,7 @@ impl RealWorld {
 impl World for RealWorld {
     fn perform(&mut self, state: &State, effect: &Effect) -> Observation {
         match effect {
-            Effect::ObserveTree { base, .. } => self.observe_tree(state, *base),
+            Effect::ObserveTree { base, purpose, .. } => self.observe_tree(state, *base, *purpose),
             Effect::BuildContext(request) => self.build_context(state, request),
             Effect::Execute {
                 iteration,

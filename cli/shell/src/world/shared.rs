@@ -75,7 +75,7 @@ impl Suites {
         }
         let held = |entry: &&Entry| {
             let bytes = content(&entry.digest).ok()?;
-            let held = Held::of(&entry.path, entry.digest, &bytes)?;
+            let held = Held::of(&entry.path, entry.digest, &bytes).filter(|held| !held.tests.is_empty())?;
             (held.around.is_some() || names(&entry.path).iter().any(|name| loaded.contains(name)))
                 .then(|| (Bytes(entry.path.clone()), held))
         };
@@ -117,17 +117,18 @@ impl Held {
             of_name.push(digest_of(test.body));
             of_name.extend(test.parameters.into_iter().map(digest_of));
         }
-        (!tests.is_empty()).then_some(Self {
+        Some(Self {
             content: Digest(digest),
             tests,
             around: syntax::around(language, source).ok()?.map(digest_of),
         })
     }
 
-    /// Each test that is still there is what it was, and so is what stands around them.
+    /// Each test that is still there is what it was, and so is what stands around them; where none is left, nothing has to.
     fn stands_in(&self, now: &Self) -> bool {
         let same = |(name, test): (&String, &Vec<Digest>)| now.tests.get(name).is_none_or(|now| now == test);
-        self.around == now.around && self.tests.iter().all(same)
+        let around = self.around == now.around || now.tests.is_empty() && now.around.is_none();
+        around && self.tests.iter().all(same)
     }
 }
 
@@ -254,5 +255,7 @@ mod tests {
         );
         assert_eq!(rewritten(&CALC.replace("== 1", "== 2")), 1);
         assert_eq!(rewritten("def test_total(:\n"), 1);
+        // Whoever is gone is named by its member.
+        assert_eq!(rewritten("def total(xs):\n    return sum(xs)\n"), 0);
     }
 }

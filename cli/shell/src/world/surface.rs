@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::assertions::Counts;
 use super::listed::{Listed, Suspect};
+use super::outputs::Outputs;
 pub(super) use super::shared::Suites;
 use super::toolchain::Programs;
 use crate::tree::{Entry, GitFacts, Kind, Unavailable};
@@ -44,8 +45,11 @@ pub(super) struct Base {
     pub(super) assertions: Counts,
     /// What the check starts.
     programs: Programs,
+    /// What it writes beside its tests.
+    #[serde(default)]
+    pub(super) outputs: Outputs,
     /// Or why it could not be known.
-    listed: Result<Listed, String>,
+    pub(super) listed: Result<Listed, String>,
 }
 
 /// A path that differs in index or commit.
@@ -142,13 +146,13 @@ impl Base {
             branch: None,
             assertions,
             programs,
+            outputs: Outputs::default(),
             listed,
         };
         if let Ok(facts) = git {
             base.refs.clone_from(&facts.refs);
-            base.meta = facts
-                .meta
-                .iter()
+            let meta = facts.meta.iter();
+            base.meta = meta
                 .map(|(name, digest)| (name.clone(), Digest(*digest).hex()))
                 .collect();
             base.branch.clone_from(&facts.branch);
@@ -196,8 +200,8 @@ impl Base {
 
     /// Watched paths of `now` that differ from this base, these of index and commit among them, with how many
     /// were not named.
-    /// `rewritten` are product files whose own tests differ; `called` says whether a program of this name could be started
-    /// by the check.
+    /// `rewritten` are product files whose own tests differ; `called` tells which programs the check could start, and
+    /// `written` which files are outputs of its own.
     pub(super) fn changes(
         &self,
         now: &Self,
@@ -205,6 +209,7 @@ impl Base {
         rewritten: Vec<Bytes>,
         policy: &GuardPolicy,
         called: &dyn Fn(&[u8]) -> bool,
+        written: &dyn Fn(&Bytes) -> bool,
     ) -> (Vec<SurfaceChange>, u64) {
         let mut changes = Vec::new();
         let in_tree = self.moved(now).into_iter().map(|(path, kind)| Staged {
@@ -214,6 +219,9 @@ impl Base {
             as_in_tree: false,
         });
         for differing in in_tree.chain(staged) {
+            if differing.kind != ChangeKind::Type && written(&differing.path) {
+                continue;
+            }
             if let Some((class, pattern)) = class(&self.suites, policy, &differing.path) {
                 let change = SurfaceChange {
                     path: differing.path,
@@ -226,7 +234,7 @@ impl Base {
                     continue;
                 }
                 let may_change = surface::may_change(policy, &change);
-                // Who may change a test may stage and commit it.
+                // Who may change a test may stage it.
                 if !(may_change && differing.as_in_tree) {
                     changes.push((may_change, change));
                 }
@@ -406,7 +414,14 @@ mod tests {
             entry("tests/a", 1, 0o755),
             entry("tests/c", 1, 0o644),
         ]);
-        let (changes, more) = before.changes(&after, Vec::new(), Vec::new(), &GuardPolicy::default(), &|_| true);
+        let (changes, more) = before.changes(
+            &after,
+            Vec::new(),
+            Vec::new(),
+            &GuardPolicy::default(),
+            &|_| true,
+            &|_| false,
+        );
         let told: Vec<_> = changes.iter().map(|c| (c.path.text(), c.kind, c.class)).collect();
         assert_eq!(
             told,

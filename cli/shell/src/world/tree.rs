@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use engine::event::id::{Bytes, Digest};
+use engine::event::iteration::TreePurpose;
 use engine::event::measurement::{AssertionsSeen, ChangeKind, GitSeen, TreeChange, TreeSeen};
 use engine::guard::surface;
 use engine::{Observation, State};
@@ -10,6 +11,7 @@ use engine::{Observation, State};
 use super::RealWorld;
 use super::assertions::{Counts, against, kept};
 use super::listed::Listed;
+use super::outputs::{self, Outputs};
 use super::surface::{Base, Suites};
 use super::venv;
 use crate::oracle::suite;
@@ -21,8 +23,8 @@ const CHANGES_NAMED: usize = 64;
 
 impl RealWorld {
     /// Walks the workdir, keeps what is new, compares what is watched with t0 or defines t0.
-    pub(super) fn observe_tree(&mut self, state: &State, base: Option<Digest>) -> Observation {
-        match self.walk(state, base) {
+    pub(super) fn observe_tree(&mut self, state: &State, base: Option<Digest>, purpose: TreePurpose) -> Observation {
+        match self.walk(state, base, purpose) {
             Ok(seen) => Observation::Tree {
                 at: self.clock.stamp(),
                 seen,
@@ -34,7 +36,7 @@ impl RealWorld {
         }
     }
 
-    fn walk(&mut self, state: &State, base: Option<Digest>) -> Result<TreeSeen, String> {
+    fn walk(&mut self, state: &State, base: Option<Digest>, purpose: TreePurpose) -> Result<TreeSeen, String> {
         let started = Instant::now();
         let policy = &state.facts.policy().guards;
         let hidden = venv::start_up_paths(&self.workdir);
@@ -109,10 +111,19 @@ impl RealWorld {
             Some(_) => suites.rewritten(entries, &content),
         };
         let asserted = against(known.unwrap_or(&start), &assertions);
-        let now = Base::now(&suites, &watched, &facts, listed, start, programs);
+        let mut now = Base::now(&suites, &watched, &facts, listed, start, programs);
+        let judged = purpose == TreePurpose::AfterCheck;
+        if base.is_none() && judged {
+            let written = (self.workdir.as_path(), &self.marks);
+            let is_tracked = |path: &Bytes| now.listed.as_ref().map_or(true, |listed| listed.names(path));
+            now.outputs = Outputs::of(&watched, policy, written, &is_tracked);
+        }
         let files = now.len() as u64;
         let (surface, surface_more, surface_digest, git) = match base {
             None => {
+                if !judged {
+                    self.marks = outputs::marks(&self.workdir, &watched, policy, None);
+                }
                 let git = now.git(&facts, index_locked, now.unlisted().cloned());
                 let digest = self.surfaces.found(&blobs, now).map_err(trouble)?;
                 (Vec::new(), 0, digest, git)
@@ -126,7 +137,15 @@ impl RealWorld {
                 };
                 let check = &state.facts.policy().oracle.check;
                 let called = |name: &[u8]| before.programs().may_start(&self.workdir, check, name);
-                let (surface, more) = before.changes(&now, staged, rewritten, policy, &called);
+                // A check that did not pass may have ended before it wrote what the work has written meanwhile.
+                let written = |path: &Bytes| {
+                    let fresh = || outputs::is_fresh(&self.workdir, path, &self.marks);
+                    before.outputs.holds(path) && (!judged || !self.check_passed || fresh())
+                };
+                let (surface, more) = before.changes(&now, staged, rewritten, policy, &called, &written);
+                if !judged {
+                    self.marks = outputs::marks(&self.workdir, &watched, policy, Some(&before.outputs));
+                }
                 (surface, more, digest, before.git(&facts, index_locked, unlisted))
             }
         };

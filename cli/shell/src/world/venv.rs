@@ -11,15 +11,8 @@ use crate::paths::STATE_DIR;
 
 /// Paths, relative to the workdir, that can change how Python or pytest starts.
 pub(super) fn start_up_paths(workdir: &Path) -> Vec<Vec<u8>> {
-    let entries = fs::read_dir(workdir).into_iter().flatten().flatten();
-    // The kind comes with the listing: a file that cannot hold an environment costs nothing.
-    let may_hold = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| !kind.is_file());
-    let directories = entries.filter(|entry| may_hold(entry) && entry.file_name() != STATE_DIR);
-    let environments = directories
-        .map(|entry| entry.path())
-        .filter(|dir| dir.join("pyvenv.cfg").is_file());
     let mut found = Vec::new();
-    for site in environments.flat_map(|dir| sites(&dir)) {
+    for site in inside(workdir).iter().flat_map(|dir| sites(dir)) {
         for path in below(&site).filter(|path| path.file_name().is_some_and(|name| starts(name.as_bytes()))) {
             found.extend(
                 path.strip_prefix(workdir)
@@ -28,6 +21,16 @@ pub(super) fn start_up_paths(workdir: &Path) -> Vec<Vec<u8>> {
         }
     }
     found
+}
+
+/// Environments in the workdir.
+pub(super) fn inside(workdir: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(workdir).into_iter().flatten().flatten();
+    // The kind comes with the listing: a file that cannot hold an environment costs nothing.
+    let may_hold = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| !kind.is_file());
+    let directories = entries.filter(|entry| may_hold(entry) && entry.file_name() != STATE_DIR);
+    let paths = directories.map(|entry| entry.path());
+    paths.filter(|dir| dir.join("pyvenv.cfg").is_file()).collect()
 }
 
 /// Files of an environment outside of the workdir that change how Python or pytest starts, those of pytest's own package
@@ -58,15 +61,19 @@ fn starts(name: &[u8]) -> bool {
         )
 }
 
-/// `lib/python3.x/site-packages` of an environment.
-fn sites(environment: &Path) -> Vec<PathBuf> {
+/// `lib/python3.x/site-packages` of an environment, and what some systems have in its place.
+pub(super) fn sites(environment: &Path) -> Vec<PathBuf> {
     let versions = ["lib", "lib64"]
         .map(|name| environment.join(name))
         .into_iter()
         .filter(|lib| !lib.is_symlink());
+    let of_python = |version: &PathBuf| {
+        let name = version.file_name().unwrap_or_default().as_bytes();
+        name.starts_with(b"python") || name.starts_with(b"pypy")
+    };
     versions
-        .flat_map(|lib| below(&lib).collect::<Vec<_>>())
-        .map(|version| version.join("site-packages"))
+        .flat_map(|lib| below(&lib).filter(of_python).collect::<Vec<_>>())
+        .flat_map(|version| ["site-packages", "dist-packages"].map(|name| version.join(name)))
         .collect()
 }
 

@@ -22,6 +22,8 @@ pub(crate) struct Perturbation {
     pub files: Vec<(&'static str, String)>,
     /// Modules of the support directory that pytest loads as plugins.
     pub pytest_plugins: Vec<&'static str>,
+    /// Modules of the support directory can be imported by Python.
+    pub is_on_python_path: bool,
     /// Files of the support directory that node loads before anything else.
     pub node_preloads: Vec<&'static str>,
     /// Files of the support directory, without their suffix, that Ruby loads before anything else.
@@ -63,6 +65,7 @@ impl Perturbation {
         self.words.extend(other.words.iter().cloned());
         self.files.extend(other.files.iter().cloned());
         self.pytest_plugins.extend(&other.pytest_plugins);
+        self.is_on_python_path |= other.is_on_python_path;
         self.node_preloads.extend(&other.node_preloads);
         self.ruby_preloads.extend(&other.ruby_preloads);
         self.signs.extend(&other.signs);
@@ -119,6 +122,8 @@ impl Perturbation {
         let (mut list, mut path) = (Vec::new(), Vec::new());
         if !self.pytest_plugins.is_empty() {
             list.push(pair("PYTEST_PLUGINS", self.pytest_plugins.join(",")));
+        }
+        if self.is_on_python_path || !self.pytest_plugins.is_empty() {
             path.push(pair("PYTHONPATH", here.clone()));
         }
         let loads = self

@@ -1,7 +1,8 @@
 //! What a check needs and no tree holds: installed packages, local configuration, the repository.
 //!
 //! ```text
-//!   along        environments (`node_modules`, virtual environments), `.git`, files that were there before the run
+//!   along        environments (`node_modules`, virtual environments), `.git`, files and directories that were there
+//!                before the run
 //!   left out     caches, build products and whatever else was made since: it is what a copy is to do without
 //! ```
 
@@ -38,9 +39,14 @@ pub(in crate::world) fn bring_along(
             };
             if whole {
                 copy_whole(&entry.path(), &copy.join(&path))?;
-            } else {
-                open.push(path);
+                continue;
             }
+            let is_old = |seen: Metadata| made_before(&seen, opened);
+            if fs::symlink_metadata(entry.path()).is_ok_and(is_old) {
+                // A check may need one that is empty, and no tree has those.
+                make_within(copy, &path).map_err(failed)?;
+            }
+            open.push(path);
         }
     }
     Ok(())
@@ -78,6 +84,23 @@ fn take(
         copy_file(&source, &target)?;
     }
     Ok(None)
+}
+
+/// A directory, unless something else stands in its way: no link is followed.
+fn make_within(copy: &Path, path: &Path) -> io::Result<()> {
+    let mut dir = copy.to_path_buf();
+    for part in path {
+        dir.push(part);
+        match fs::create_dir(&dir) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                if !fs::symlink_metadata(&dir)?.is_dir() {
+                    return Ok(());
+                }
+            }
+            other => other?,
+        }
+    }
+    Ok(())
 }
 
 /// An environment. Its links into itself lead into the copy.
@@ -138,6 +161,10 @@ mod tests {
         fs::write(work.join(".venv/pyvenv.cfg"), "").unwrap();
         fs::write(work.join("target/CACHEDIR.TAG"), "").unwrap();
         std::os::unix::fs::symlink(work.join("local/.env"), work.join("link")).unwrap();
+        for dir in ["out/empty", "moved/here"] {
+            fs::create_dir_all(work.join(dir)).unwrap();
+        }
+        std::os::unix::fs::symlink(dir.path(), copy.join("moved")).unwrap();
         let later = now_ms() + 60_000;
 
         bring_along(&work, &copy, &Manifest::new(Vec::new()), later).unwrap();
@@ -145,17 +172,18 @@ mod tests {
         assert!(there(".venv/bin/tool") && there("node_modules/a/index.js") && there("web/node_modules/b/index.js"));
         assert!(there("local/.env") && there(".git/HEAD"));
         assert_eq!(fs::read_link(copy.join("link")).unwrap(), copy.join("local/.env"));
+        assert!(there("out/empty") && !dir.path().join("here").exists());
         assert!(!there("target") && !there("src/__pycache__") && !there(".loopexec"));
     }
 
     #[test]
-    fn a_file_that_was_made_since_the_run_was_opened_stays_behind() {
+    fn what_was_made_since_the_run_was_opened_stays_behind() {
         let dir = tempfile::tempdir().unwrap();
         let (work, copy) = (dir.path().join("work"), dir.path().join("copy"));
         fs::create_dir(&copy).unwrap();
         fs::create_dir_all(work.join("build")).unwrap();
         fs::write(work.join("build/app"), "x").unwrap();
         bring_along(&work, &copy, &Manifest::new(Vec::new()), 1).unwrap();
-        assert!(!copy.join("build/app").exists());
+        assert!(!copy.join("build").exists());
     }
 }

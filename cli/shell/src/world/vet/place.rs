@@ -26,7 +26,7 @@ use crate::replay::{Surroundings, check_until};
 use crate::scratch::{Scratch, ScratchError};
 use crate::tree::{Entry, Kind, Manifest, TreeId};
 use crate::world::surface::{Suites, class};
-use crate::world::{RealWorld, detection, hermetic};
+use crate::world::{RealWorld, detection, hermetic, in_place, relocated};
 
 /// What an experiment is for, in the names of its directories.
 const PURPOSE: &str = "vet";
@@ -120,6 +120,7 @@ impl<'a> Place<'a> {
         tree.materialise_manifest(&copied, &copy).map_err(failed)?;
         let opened_ms = self.state.facts.opened.at.wall_ms;
         ignored::bring_along(&self.world.workdir, &copy, &candidate, opened_ms).map_err(|error| error.to_string())?;
+        in_place::retarget(&copied, &self.world.workdir, &copy).map_err(|error| error.to_string())?;
         changed.write(&copy).map_err(|error| error.to_string())?;
         if let Some(mutant) = &mutant {
             mutant.write(&copy).map_err(|error| error.to_string())?;
@@ -169,6 +170,10 @@ impl<'a> Place<'a> {
         if let Some(measured) = &measured {
             change = measured.begin()?;
         }
+        let in_place = in_place::is_installed(&self.world.workdir, &policy.oracle.check, &self.with.env);
+        if in_place {
+            change = change.and(&in_place::redirected(&self.world.workdir, &copy));
+        }
         let own = Scratch::environment(&self.with.env, &home, &tmp);
         let env = hermetic::settled(policy, self.state.facts.opened.at, &own);
         let scratch = |error: ScratchError| error.to_string();
@@ -184,7 +189,18 @@ impl<'a> Place<'a> {
         let shelf = self.scratch.shelf();
         let bounded = bounded(state, request, &step.plant, &change);
         let checked = check_until(&copy, &shelf, &bounded, &with, &self.world.stop, time_left_ms);
-        let checked = checked.map_err(|error| format!("the check could not be run in a copy: {error}"))?;
+        let mut checked = checked.map_err(|error| format!("the check could not be run in a copy: {error}"))?;
+        if in_place
+            && !policy.isolation.zones
+            && let Some(why) = in_place::was_missed(
+                &detection(&copy, &policy.oracle.check),
+                &checked.reading.collector,
+                &support,
+            )
+        {
+            return Err(why);
+        }
+        relocated::settle(&mut checked.reading, self.state, tree, || Some(copied.clone()));
         let trace = surrounded.trace.map(|file| self.touched(&file, &copy)).transpose()?;
         let mut varied = surrounded.varied;
         if let Some(sign) = change.missing_sign(&support) {
@@ -316,7 +332,20 @@ impl<'a> Place<'a> {
             content: &content,
         };
         let max = usize::try_from(*mutants_max).unwrap_or(usize::MAX);
-        expected::change(&sources, members, max, of)
+        let renamed = &self.world.renamed;
+        let stands_as = |id: &String| {
+            let now = renamed.iter().find(|(_, old)| *old == id);
+            now.map_or(id, |(now, _)| now).clone()
+        };
+        let all_stand_as = |ids: &[String]| ids.iter().map(stands_as).collect::<Vec<_>>();
+        let of = of.map(all_stand_as);
+        let mut changed = expected::change(&sources, &all_stand_as(members), max, of.as_deref())?;
+        for id in changed.mutants.iter_mut().flat_map(|mutant| &mut mutant.members) {
+            if let Some(old) = renamed.get(id) {
+                id.clone_from(old);
+            }
+        }
+        Ok(changed)
     }
 
     /// Changes of the candidate's product, by a seed that nobody has known before.
