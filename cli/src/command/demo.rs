@@ -10,6 +10,7 @@ use serde::Serialize;
 use shell::config::{self, Flags, Inputs, env};
 use shell::paths::{self, STATE_DIR};
 use shell::record::{self, Place, Record};
+use shell::scratch;
 use shell::session::{self, Start};
 
 use super::life::{self, Showing, Watcher};
@@ -90,8 +91,9 @@ pub(crate) fn run(args: Args, scene: &Scene) -> Result<Outcome, Failure> {
 /// A directory without anything that the demo would make. Nothing is left behind after a refusal.
 fn place(wanted: Option<&Path>) -> Result<PathBuf, Failure> {
     let Some(wanted) = wanted else {
-        let made = tempfile::Builder::new().prefix("loopexec-demo-").tempdir();
-        let made = made.map_err(|error| Failure::io("make a directory in", &std::env::temp_dir(), &error))?;
+        let base = scratch::base();
+        let made = tempfile::Builder::new().prefix("loopexec-demo-").tempdir_in(&base);
+        let made = made.map_err(|error| Failure::io("make a directory in", &base, &error))?;
         return Ok(paths::workdir(&made.keep())?);
     };
     if !wanted.exists() {

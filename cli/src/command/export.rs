@@ -7,6 +7,7 @@ use clap::ValueEnum;
 use journal::Journal;
 use serde::Serialize;
 use shell::record::{self, Place, Record};
+use shell::scratch;
 
 use super::{life, status};
 use crate::app::Scene;
@@ -107,8 +108,9 @@ pub(crate) fn run(args: Args, _: &Scene) -> Result<Outcome, Failure> {
 /// The receipt as the journal gives it, whatever lies beside the journal.
 fn receipt(place: &Place) -> Result<String, Failure> {
     let fail = |path: &Path, error: &std::io::Error| Failure::io("write in", path, error);
-    let scratch = tempfile::tempdir().map_err(|error| fail(&std::env::temp_dir(), &error))?;
-    let path = scratch.path().join("receipt.jsonl");
+    let base = scratch::base();
+    let room = tempfile::tempdir_in(&base).map_err(|error| fail(&base, &error))?;
+    let path = room.path().join("receipt.jsonl");
     let reader = Journal::open_read(&place.run.journal())?;
     journal::receipt::rebuild(&reader, &path)?;
     fs::read_to_string(&path).map_err(|error| Failure::io("read", &path, &error))

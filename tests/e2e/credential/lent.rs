@@ -2,8 +2,8 @@
 
 use super::Scene;
 use super::provider::CANARY;
-use crate::support::Answer;
 use crate::support::zones::flags;
+use crate::support::{Answer, Sleeper, wait_until};
 
 /// `command` with the work, the check and the provider of a scene; a flag of `more` takes the place of its own.
 fn words<'a>(scene: &'a Scene, command: &[&'a str], work: &'a str, more: &[&'a str]) -> Vec<&'a str> {
@@ -57,6 +57,25 @@ fn the_work_of_one_pair_of_zones_has_a_key_that_its_check_does_not_see_and_that_
     let ended = asked(&scene, ISOLATE, "touch done", &["--key-ttl", "off"]);
     assert_eq!(ended.text("failure_cause"), "credential_unbounded", "{ended:?}");
     assert_eq!(scene.provider.all().len(), 2);
+}
+
+#[test]
+fn the_key_of_one_pair_is_worthless_before_its_check_begins() {
+    let Some(scene) = Scene::new() else { return };
+    let sleeper = Sleeper::new();
+    let check = sleeper.command();
+    let running = scene.project.start(&words(
+        &scene,
+        ISOLATE,
+        "test -n \"$AGENT_API_KEY\"",
+        &["--check", &check],
+    ));
+    wait_until("the check has begun", || sleeper.is_up());
+    let verbs: Vec<String> = scene.provider.calls().into_iter().map(|(verb, _)| verb).collect();
+    assert_eq!(verbs, ["mint", "revoke"]);
+    assert!(scene.provider.good().is_empty());
+    running.signal(rustix::process::Signal::TERM);
+    running.end();
 }
 
 #[test]

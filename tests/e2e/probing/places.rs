@@ -91,6 +91,10 @@ fn a_place_for_copies_inside_of_the_workdir_is_refused() {
     let said = Said::of(&command.env("TMPDIR", project.at("tmp")).output().unwrap());
     assert!(said.exits(30).json()["errors"][0].as_str().unwrap().contains("TMPDIR"));
     assert_eq!(everything(&project.path()), before);
+    // A variable that is empty names no place, and this one least of all.
+    let mut command = project.command(&["probe-check", "--json", "--check", "true", "--runs", "1"]);
+    Said::of(&command.env("TMPDIR", "").output().unwrap()).exits(0);
+    assert_eq!(everything(&project.path()), before);
 }
 
 #[test]

@@ -115,6 +115,15 @@ pub(crate) fn masked(secrets: &[Vec<u8>], text: &[u8]) -> Vec<u8> {
     out
 }
 
+/// Whether one of them is in the text.
+pub(crate) fn holds_any(secrets: &[Vec<u8>], text: &[u8]) -> bool {
+    let mut mask = Mask::new(secrets);
+    let mut kept = Vec::new();
+    mask.feed(text, &mut kept);
+    mask.finish(&mut kept);
+    mask.masked() > 0
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

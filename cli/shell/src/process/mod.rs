@@ -54,7 +54,7 @@ pub(crate) use capture::remove_unmasked;
 pub use command::{Cancel, CaptureSpec, CommandSpec, Deadlines, Input};
 pub use error::{ProcessError, SupervisorLost};
 pub(crate) use host_program::{host_environment, host_program, keep_out};
-pub(crate) use mask::masked;
+pub(crate) use mask::{holds_any, masked};
 pub use outcome::{Captured, CommandRun, Outcome, StopCause, Survivor, Unmasked};
 pub use signals::{Signal, Signals};
 pub use supervise::supervise;

@@ -30,6 +30,8 @@ pub struct Copied {
     pub specials: u64,
     /// A `.git` that was left out although it was asked for: a file that leads to a repository elsewhere.
     pub foreign_git: bool,
+    /// Directories below that have a `.git` which was left out.
+    pub nested: Vec<PathBuf>,
 }
 
 /// Copies `from` to `to`, which must not exist. Of what is in `from` nothing is changed. `goes_on` is asked before each
@@ -111,6 +113,9 @@ impl Job<'_> {
         let kind = entry.file_type()?;
         if name == ".git" && !(self.with_git && kind.is_dir()) {
             copied.foreign_git |= at_top && self.with_git;
+            copied
+                .nested
+                .extend(path.parent().filter(|_| !at_top).map(Path::to_path_buf));
             return Ok(false);
         }
         let (source, target) = (entry.path(), self.to.join(path));

@@ -15,6 +15,7 @@
 
 mod copy;
 mod error;
+mod removal;
 mod stale;
 mod surroundings;
 mod traces;
@@ -29,6 +30,7 @@ use tempfile::TempDir;
 pub use copy::{Copied, copy_tree};
 pub(crate) use copy::{copy_file, copy_to_be_seen_in_place, is_cache, retargeted};
 pub use error::ScratchError;
+pub(crate) use removal::remove;
 pub use traces::Traces;
 
 /// How the name of every place begins. Whoever normalises output knows it for a name that is made up.
@@ -55,11 +57,14 @@ impl Scratch {
     /// # Errors
     /// When no directory can be made there.
     pub fn new(purpose: &str) -> Result<Self, ScratchError> {
-        let base = std::env::temp_dir();
+        let base = base();
         stale::sweep(&base);
         let private = fs::Permissions::from_mode(0o700);
         let name = format!("{PREFIX}{purpose}-");
-        let made = tempfile::Builder::new().prefix(&name).permissions(private).tempdir();
+        let made = tempfile::Builder::new()
+            .prefix(&name)
+            .permissions(private)
+            .tempdir_in(&base);
         let dir = made.map_err(|error| ScratchError::new("make a fresh copy in", &base, error))?;
         let failed = |error| ScratchError::new("take", dir.path(), error);
         let root = dir.path().canonicalize().map_err(failed)?;
@@ -81,7 +86,7 @@ impl Scratch {
     /// # Errors
     /// As [`Scratch::new`], or when the directory for temporary files lies in the workdir.
     pub fn beside(workdir: &Path, purpose: &str) -> Result<Self, ScratchError> {
-        let base = std::env::temp_dir();
+        let base = base();
         // Before anything is made: not even for a moment may something appear in the user's tree.
         if base.canonicalize().is_ok_and(|base| base.starts_with(workdir)) {
             return Err(ScratchError::inside(&base));
@@ -223,7 +228,15 @@ impl Drop for Scratch {
 
 /// Places in the directory for temporary files that killed programs of this user left. Nothing is removed.
 pub fn abandoned() -> Vec<PathBuf> {
-    stale::abandoned(&std::env::temp_dir())
+    stale::abandoned(&base())
+}
+
+/// The directory for temporary files. An empty `TMPDIR` names none: taken at its word it would be wherever this process
+/// stands.
+pub fn base() -> PathBuf {
+    Some(std::env::temp_dir())
+        .filter(|named| !named.as_os_str().is_empty())
+        .unwrap_or_else(|| "/tmp".into())
 }
 
 /// An empty private directory in place of whatever is there.
@@ -231,37 +244,6 @@ fn renew(dir: &Path) -> Result<(), ScratchError> {
     remove(dir)?;
     let made = fs::create_dir(dir).and_then(|()| fs::set_permissions(dir, fs::Permissions::from_mode(0o700)));
     made.map_err(|error| ScratchError::new("make", dir, error))
-}
-
-/// Removes a directory with all that is in it, whatever a command did to the modes of what is in it.
-pub(crate) fn remove(dir: &Path) -> Result<(), ScratchError> {
-    let gone = |error: &std::io::Error| error.kind() == std::io::ErrorKind::NotFound;
-    // Somebody put a file or a link in its place: that alone goes, and nothing that it leads to.
-    if fs::symlink_metadata(dir).is_ok_and(|seen| !seen.is_dir()) {
-        return fs::remove_file(dir).map_err(|error| ScratchError::new("remove", dir, error));
-    }
-    match fs::remove_dir_all(dir) {
-        Ok(()) => return Ok(()),
-        Err(error) if gone(&error) => return Ok(()),
-        Err(_) => open_up(dir),
-    }
-    match fs::remove_dir_all(dir) {
-        Err(error) if !gone(&error) => Err(ScratchError::new("remove", dir, error)),
-        _ => Ok(()),
-    }
-}
-
-/// Gives back to their owner every directory below this one. Links are not followed.
-fn open_up(dir: &Path) {
-    let mut open = vec![dir.to_path_buf()];
-    while let Some(dir) = open.pop() {
-        let _refused = fs::set_permissions(&dir, fs::Permissions::from_mode(0o700));
-        for entry in fs::read_dir(&dir).into_iter().flatten().flatten() {
-            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                open.push(entry.path());
-            }
-        }
-    }
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 mod apart;
 mod artefact;
 mod assertions;
+mod brought;
 mod check;
 mod command;
 mod context;

@@ -2,6 +2,7 @@
 //!
 //! Base64 of a longer text that holds a secret contains one of three spellings of it, by where it begins in a group of
 //! three bytes. The characters at both ends that also depend on its neighbours are left out of what is looked for.
+//! Hexadecimal digits are looked for in both cases, and not in a mixture of them.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -97,7 +98,9 @@ pub(crate) fn spellings(secret: &[u8]) -> Vec<Vec<u8>> {
         all.push(base64(secret, alphabet));
         all.extend((0..3).map(|before| inside_base64(secret, before, alphabet)));
     }
-    all.extend(["0123456789ABCDEF", "0123456789abcdef"].map(|digits| percent(secret, digits.as_bytes())));
+    for digits in [b"0123456789ABCDEF", b"0123456789abcdef"] {
+        all.extend([percent(secret, digits), hexadecimal(secret, digits)]);
+    }
     all.retain(|form| form.len() >= SECRET_MIN_BYTES);
     all
 }
@@ -125,14 +128,20 @@ fn inside_base64(secret: &[u8], before: usize, alphabet: &[u8; 64]) -> Vec<u8> {
     whole.get(from..to).unwrap_or_default().to_vec()
 }
 
+fn hexadecimal(secret: &[u8], digits: &[u8; 16]) -> Vec<u8> {
+    let pair = |byte: &u8| [digits[usize::from(byte >> 4)], digits[usize::from(byte & 15)]];
+    secret.iter().flat_map(pair).collect()
+}
+
 /// As in a URL: everything but letters, digits and four marks as `%XX`.
-fn percent(secret: &[u8], digits: &[u8]) -> Vec<u8> {
+fn percent(secret: &[u8], digits: &[u8; 16]) -> Vec<u8> {
     let mut out = Vec::with_capacity(secret.len() * 3);
     for byte in secret {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(byte) {
             out.push(*byte);
         } else {
-            out.extend([b'%', digits[usize::from(byte >> 4)], digits[usize::from(byte & 15)]]);
+            out.push(b'%');
+            out.extend(hexadecimal(&[*byte], digits));
         }
     }
     out
@@ -200,5 +209,11 @@ mod tests {
     fn a_secret_in_a_url_is_known_in_both_spellings() {
         let all = spellings(b"a/b c=d");
         assert!(all.contains(&b"a%2Fb%20c%3Dd".to_vec()) && all.contains(&b"a%2fb%20c%3dd".to_vec()));
+    }
+
+    #[test]
+    fn a_secret_is_known_by_its_digits_in_both_cases() {
+        let all = spellings(b"key/\xff");
+        assert!(all.contains(&b"6b65792fff".to_vec()) && all.contains(&b"6B65792FFF".to_vec()));
     }
 }

@@ -13,7 +13,6 @@ use std::path::{Path, PathBuf};
 
 use engine::event::id::{Bytes, Digest};
 use engine::event::measurement::{CommandRun as Fact, RunOutcome, StopCause};
-use engine::words::counted;
 use engine::{Observation, State};
 
 use rustix::io::Errno;
@@ -23,7 +22,7 @@ use super::command::{Job, Within};
 use super::execute::read_ask;
 use crate::foreign;
 use crate::process::masked;
-use crate::tree::{TreeId, path_text};
+use crate::tree::TreeId;
 use crate::zone::EXCHANGE_AT;
 use crate::zone::account::{self, Ending};
 use crate::zone::credential::Key;
@@ -34,9 +33,6 @@ use crate::zone::{Bind, Refusal, RefusalCause, Terms, Zone, hand_over};
 const CONTEXT_FILES: &[&str] = &["context.md", "feedback.txt", "request.json"];
 /// A file of the context is never longer.
 const CONTEXT_MAX_BYTES: u64 = 64 << 20;
-
-/// Files that stayed behind are named up to so many.
-const STAYED_MAX: usize = 8;
 
 /// What a world without zones says when it is asked for one.
 const NO_ZONES: &str = "this world has no zones";
@@ -50,11 +46,13 @@ pub(crate) struct Zones {
     pub(crate) exe: PathBuf,
     /// For the work, and for nobody else.
     key: Option<Key>,
+    /// In which spellings it is known, wherever it is kept.
+    pub(super) key_forms: Vec<Vec<u8>>,
     /// This world is one copy: there is nothing to bring to it and nothing to bring back.
     is_copy: bool,
     /// What is injected into a run, seen where it is.
     injected: Option<PathBuf>,
-    agent: Option<Volume>,
+    pub(super) agent: Option<Volume>,
     exec: Option<Volume>,
 }
 
@@ -65,6 +63,7 @@ impl Zones {
             terms,
             exe,
             key: None,
+            key_forms: Vec::new(),
             is_copy: false,
             injected: None,
             agent: None,
@@ -91,7 +90,7 @@ impl RealWorld {
     /// The work in the agent zone, and its changes in the user's tree.
     pub(super) fn execute_in_zone(&mut self, state: &State, job: Job<'_>, iteration: u32) -> Observation {
         let before = TreeId(state.facts.tree.0);
-        let (run, ask) = match self.enter_agent_zone(before) {
+        let (mut run, ask) = match self.enter_agent_zone(before) {
             Err(refusal) => (not_entered(Zone::Agent, refusal), None),
             Ok((place, context)) => {
                 let within = Within {
@@ -117,7 +116,7 @@ impl RealWorld {
                 let is_usable = run.outcome != RunOutcome::ZoneRefused && run.stop != StopCause::VolumeCap;
                 if is_usable && self.zones.as_ref().is_some_and(|zones| zones.agent.is_some()) {
                     match self.bring_back(before) {
-                        Ok(stayed) => note(&mut run, &stayed),
+                        Ok(stayed) => stayed.note(&mut run),
                         Err(why) => lose(&mut run, Zone::Agent, why),
                     }
                 }
@@ -131,6 +130,9 @@ impl RealWorld {
                 (run, ask.map(|ask| Bytes(masked(&self.secrets, &ask.0))))
             }
         };
+        if let Some(seen) = &mut run.zone {
+            account::conceal(seen, &self.secrets);
+        }
         Observation::Executed {
             at: self.clock.stamp(),
             run,
@@ -144,7 +146,8 @@ impl RealWorld {
         let Some(zones) = &mut self.zones else { return };
         match key {
             Ok(key) => {
-                self.secrets.extend(key.iter().flat_map(Key::spellings));
+                zones.key_forms = key.iter().flat_map(Key::spellings).collect();
+                self.secrets.extend(zones.key_forms.iter().cloned());
                 zones.key = match &mut zones.terms {
                     Ok(terms) => key.and_then(|key| terms.keep(key)),
                     Err(_) => key,
@@ -217,30 +220,6 @@ impl RealWorld {
                 volume.quarantine()
             );
         }
-    }
-
-    /// What the work changed, and nothing else, in the user's tree; names what stayed behind because it was ignored when
-    /// the turn began.
-    fn bring_back(&mut self, before: TreeId) -> Result<Vec<String>, String> {
-        let volume = self.zones.as_mut().and_then(|zones| zones.agent.as_mut());
-        let mut left = volume.ok_or("this world has no volume")?.keep(before)?;
-        let recorded = self.tree.manifest(before).map_err(|error| error.to_string())?;
-        // Whatever the work made of the rules: no store holds what would be written over.
-        let is_users = |path: &[u8]| recorded.entry(path).is_none() && self.tree.ignores(path);
-        let shown = left.put.iter().filter(|entry| is_users(&entry.path));
-        let shown: Vec<String> = shown.map(|entry| path_text(&entry.path)).collect();
-        let may_come = |path: &[u8]| self.tree.may_hold(path) && !is_users(path);
-        left.put.retain(|entry| may_come(&entry.path));
-        left.removed.retain(|path| may_come(path));
-        if left.put.is_empty() && left.removed.is_empty() {
-            return Ok(shown);
-        }
-        let restored = self.tree.restore_files(&left.put, &left.removed);
-        // The next walk is to see what came, and this was a look at the tree in between.
-        self.walked = false;
-        restored
-            .map(|_| shown)
-            .map_err(|error| format!("the work's changes could not be brought back: {error}"))
     }
 
     /// Where the check of a zone finds the tree, and what it shares with the governor.
@@ -328,7 +307,10 @@ impl RealWorld {
 
 /// What the launcher left word of, as a part of the fact, and what it makes of the end of the command.
 pub(super) fn account(report: &Path, zone: Zone, fact: &mut Fact) -> Option<Ending> {
-    let Some((seen, ending)) = account::account(report, zone) else {
+    let accounted = account::account(report, zone);
+    // It has the words of the work as they were.
+    let _read = fs::remove_file(report);
+    let Some((seen, ending)) = accounted else {
         // Killed with all of its zone, for a reason that is known already; or gone, which nobody asked for.
         if fact.stop == StopCause::None {
             lose(fact, zone, "its launcher ended without a word".to_owned());
@@ -372,27 +354,6 @@ pub(super) fn unprepared(message: String) -> Refusal {
     Refusal {
         cause: RefusalCause::ProbeFailed,
         message,
-    }
-}
-
-/// Says what the work showed of the user's ignored files, and that they are as they were.
-fn note(fact: &mut Fact, stayed: &[String]) {
-    let (Some(zone), Some(_)) = (&mut fact.zone, stayed.first()) else {
-        return;
-    };
-    let named = stayed
-        .iter()
-        .take(STAYED_MAX)
-        .map(|path| format!("{path:?}"))
-        .collect::<Vec<_>>();
-    let said = format!(
-        "what was ignored when the turn began stays as it was, {} of the work's: {}",
-        counted(stayed.len() as u64, "file"),
-        named.join(", ")
-    );
-    match zone.said.as_str() {
-        "" => zone.said = said,
-        _ => zone.said.push_str(&format!("; {said}")),
     }
 }
 

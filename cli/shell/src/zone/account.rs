@@ -7,9 +7,13 @@ use engine::event::zone::ZoneSeen;
 
 use super::{Ended, LAUNCH, Refusal, Zone, ZoneReport};
 use crate::foreign;
+use crate::process::masked;
 
 /// A report is never longer: its rows are bounded where they are made.
 const REPORT_MAX_BYTES: u64 = 1 << 20;
+
+/// Of a secret that was cut, less than this tells nothing.
+const BEGINNING_MIN_BYTES: usize = 6;
 
 /// How the command of a zone ended, as far as its launcher knows better than whoever started that.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,6 +77,31 @@ pub(crate) fn account(report: &Path, zone: Zone) -> Option<(ZoneSeen, Ending)> {
     Some((seen, ending))
 }
 
+/// Takes what is secret out of words that somebody inside chose: the work asks for hosts by any name.
+pub(crate) fn conceal(seen: &mut ZoneSeen, secrets: &[Vec<u8>]) {
+    let told =
+        |secrets: &[Vec<u8>], text: &str| String::from_utf8_lossy(&masked(secrets, text.as_bytes())).into_owned();
+    // The name of a host has one spelling, in small letters; what is none is told as it was asked for.
+    let small: Vec<Vec<u8>> = secrets.iter().map(|form| form.to_ascii_lowercase()).collect();
+    seen.said = told(secrets, &seen.said);
+    for connection in &mut seen.egress {
+        let host = told(&small, &told(secrets, &connection.host));
+        connection.host = unended(&host, secrets.iter().chain(&small));
+    }
+}
+
+/// Without the beginning of a secret that it ends with: what is no host is cut where it is long.
+fn unended<'s>(text: &str, secrets: impl Iterator<Item = &'s Vec<u8>>) -> String {
+    let begun = |secret: &Vec<u8>| {
+        let most = secret.len().min(text.len());
+        (BEGINNING_MIN_BYTES..=most).rfind(|length| text.as_bytes().ends_with(&secret[..*length]))
+    };
+    match secrets.filter_map(begun).max() {
+        Some(length) => format!("{}***", &text[..text.floor_char_boundary(text.len() - length)]),
+        None => text.to_owned(),
+    }
+}
+
 /// A zone that nothing was started in.
 pub(crate) fn refused(zone: Zone, refused: Refusal) -> ZoneSeen {
     ZoneSeen {
@@ -98,7 +127,7 @@ pub(crate) fn blank(zone: Zone) -> ZoneSeen {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::zone::RefusalCause;
+    use crate::zone::{Connection, RefusalCause};
     use std::fs;
 
     #[test]
@@ -142,5 +171,31 @@ mod tests {
             ..ended
         };
         assert_eq!(ending(&refused), Ending::Refused);
+    }
+
+    #[test]
+    fn a_name_that_somebody_inside_made_of_a_secret_is_told_without_it() {
+        let mut seen = blank(Zone::Agent);
+        seen.said = "stays: name-Sk-Canary".to_owned();
+        seen.egress = ["sk-canary.evil.test", "model.test", "Sk-Canary:1", "a long word:Sk-Can"]
+            .map(|host| Connection {
+                host: host.to_owned(),
+                port: 443,
+                allowed: false,
+                reason: "host".to_owned(),
+                connections: 1,
+                bytes_in: 0,
+                bytes_out: 0,
+            })
+            .to_vec();
+        conceal(&mut seen, &[b"Sk-Canary".to_vec()]);
+        let hosts: Vec<&str> = seen.egress.iter().map(|row| row.host.as_str()).collect();
+        assert_eq!(
+            (seen.said.as_str(), &hosts[..]),
+            (
+                "stays: name-***",
+                &["***.evil.test", "model.test", "***:1", "a long word:***"][..]
+            )
+        );
     }
 }

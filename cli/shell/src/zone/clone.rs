@@ -10,7 +10,7 @@
 
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::scratch::copy_file;
 use crate::tree::Repository;
@@ -35,8 +35,7 @@ pub(super) fn clone(repository: &Repository, volume: &Path) -> io::Result<()> {
     if !is_plain || common.join("reftable").exists() || !says_sha1(common) {
         return Ok(());
     }
-    let git = volume.join(".git");
-    fs::create_dir(&git)?;
+    let git = empty(volume)?;
     for (from, names) in [(own, OF_THE_WORKTREE), (common, SHARED)] {
         for name in names {
             copy(&from.join(name), &git.join(name))?;
@@ -45,10 +44,33 @@ pub(super) fn clone(repository: &Repository, volume: &Path) -> io::Result<()> {
     if let Ok(packed) = fs::read(common.join(PACKED)) {
         fs::write(git.join(PACKED), branches_and_tags(&packed))?;
     }
+    Ok(())
+}
+
+/// The same for a repository within the workdir: a submodule, or one that somebody put there. Where its history is not to be
+/// had it is an empty one, for without any it would be a part of the tree.
+///
+/// Its `.git` may be a file of the work's, and then leads nowhere but into the workdir.
+pub(super) fn clone_nested(nested: &Path, workdir: &Path, volume: &Path) -> io::Result<()> {
+    let found = Repository::find(nested).ok().filter(|found| found.prefix.is_empty());
+    let is_inside = |dir: &Path| dir.canonicalize().is_ok_and(|dir| dir.starts_with(workdir));
+    if let Some(found) = found.filter(|found| is_inside(&found.git_dir) && is_inside(&found.common_dir)) {
+        clone(&found, volume)?;
+    }
+    match volume.join(".git").is_dir() {
+        true => Ok(()),
+        false => fs::write(empty(volume)?.join("HEAD"), "ref: refs/heads/main\n"),
+    }
+}
+
+/// A repository of nothing, but for the word where it stands.
+fn empty(volume: &Path) -> io::Result<PathBuf> {
+    let git = volume.join(".git");
     for dir in ["objects", "refs"] {
         fs::create_dir_all(git.join(dir))?;
     }
-    fs::write(git.join("config"), CONFIG)
+    fs::write(git.join("config"), CONFIG)?;
+    Ok(git)
 }
 
 /// Of packed references those that are copied. The commit that a tag stands for has a line of its own behind it.
@@ -100,10 +122,11 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::MetadataExt as _;
-    use std::path::PathBuf;
     use std::process::Command;
 
     use super::*;
+    use crate::tree::{Options, Tree};
+    use crate::zone::volume::Volume;
 
     fn git(dir: &Path, args: &[&str]) -> String {
         let mut command = Command::new("git");
@@ -178,5 +201,37 @@ mod tests {
         fs::create_dir(&part).unwrap();
         fs::write(part.join("a"), "1").unwrap();
         assert!(!volume_of(&part, "beside").join(".git").exists());
+    }
+    #[test]
+    fn a_submodule_is_there_with_its_history_and_no_file_of_the_tree_lends_another_repository() {
+        let (dir, top) = project();
+        for (name, kept_in) in [
+            ("vendor", top.join(".git/modules/vendor")),
+            ("planted", dir.path().join("elsewhere")),
+        ] {
+            let nested = top.join(name);
+            fs::create_dir(&nested).unwrap();
+            fs::create_dir_all(kept_in.parent().unwrap()).unwrap();
+            git(
+                &nested,
+                &["init", "-q", "--separate-git-dir", kept_in.to_str().unwrap()],
+            );
+            fs::write(nested.join("v"), "v").unwrap();
+            git(&nested, &["add", "v"]);
+            git(&nested, &["commit", "-qm", "history"]);
+        }
+        let mut tree = Tree::open(&top, &dir.path().join("state"), Options::default()).unwrap();
+        let t0 = tree.snapshot().unwrap().id;
+        let mut volume = Volume::new(&tree, "test", None).unwrap();
+        volume.bring(t0).unwrap();
+        for (name, history) in [("vendor", "history"), ("planted", "")] {
+            let nested = volume.place().join(name);
+            assert_eq!(fs::read(nested.join("v")).unwrap(), b"v", "{name}");
+            assert_eq!(git(&nested, &["log", "--all", "--format=%s"]), history, "{name}");
+            fs::write(nested.join("v"), "changed").unwrap();
+        }
+        // What the work does to it stays there, as with what git ignores.
+        let left = volume.keep(t0, &[]).unwrap();
+        assert!(left.put.is_empty() && left.removed.is_empty(), "{left:?}");
     }
 }

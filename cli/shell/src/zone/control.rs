@@ -1,7 +1,7 @@
 //! What is said over the control sockets: between launcher and init, and between init and what it starts.
 //!
 //! ```text
-//!   launcher <── Seen, Confined, Failed, Ended ── init <── Confined, Failed, Ended ── entrant
+//!   launcher <── Seen, Confined, Segments, Failed, Ended ── init <── Confined, Failed, Ended ── entrant
 //!            ─── Order::Go, parcel, outputs ────>      ─── Order::Go, parcel ───────>
 //! ```
 //!
@@ -45,6 +45,10 @@ pub(super) enum Word {
     Seen(Box<Seen>),
     /// The command is bound, and about to start.
     Confined(Confined),
+    /// What the segments of shared memory hold by now, of which nothing outside tells.
+    Segments {
+        bytes: u64,
+    },
     /// The zone is not what it has to be, and nothing was started.
     Failed(String),
     Ended {

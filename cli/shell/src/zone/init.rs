@@ -4,23 +4,30 @@
 //! process in the zone, by the kernel's doing.
 
 use std::ffi::OsStr;
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read as _, Seek as _};
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::{Command, ExitCode};
 
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{DumpableBehavior, WaitOptions, WaitStatus, set_dumpable_behavior, wait};
 
 use super::control::{Line, Order, Word};
 use super::enter::enter;
 use super::facts::Seen;
+use super::memory::{SEGMENTS_AT, segments_bytes};
 use super::report::Ended;
 use super::trial::{TRY, from_inside};
 use super::{ENTER, INIT, INIT_AT};
+
+/// Between two looks at what nobody outside can see.
+const LOOK_EVERY: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 200_000_000,
+};
 
 /// What the binary does when it is started inside of a zone; `word` is the argument after the hidden one.
 #[must_use]
@@ -78,6 +85,7 @@ struct House<'a> {
     /// To the command's process, until it is the command.
     entrant: Line,
     command: i32,
+    segments: Segments,
     /// It said itself how it ended.
     told: bool,
 }
@@ -105,6 +113,7 @@ impl<'a> House<'a> {
             bell,
             entrant,
             command: i32::try_from(child.id()).unwrap_or(0),
+            segments: Segments::open(),
             told: false,
         })
     }
@@ -121,12 +130,15 @@ impl<'a> House<'a> {
                 sources.push(PollFd::new(&self.entrant, PollFlags::IN));
             }
             // Interrupted or not: what is ready is looked at, and the rest comes again.
-            let _count = poll(&mut sources, None);
+            let _count = poll(&mut sources, Some(&LOOK_EVERY));
             let ready: Vec<bool> = sources.iter().map(|source| !source.revents().is_empty()).collect();
             drop(sources);
             if ready[0] {
                 // The only word that comes by now is to stop, and so says a closed socket.
                 return Ok(());
+            }
+            if let Some(bytes) = self.segments.grown() {
+                self.line.send(&Word::Segments { bytes }, &[])?;
             }
             if ready.get(2) == Some(&true) {
                 entering = self.pass_on()?;
@@ -171,6 +183,29 @@ impl<'a> House<'a> {
         }
         let left_inside = living().saturating_sub(1);
         self.line.send(&Word::Ended { ended, left_inside }, &[])
+    }
+}
+
+/// What the zone's segments of shared memory hold: it is told of in here alone, and only where it became another.
+struct Segments {
+    table: Option<File>,
+    told_bytes: u64,
+}
+
+impl Segments {
+    fn open() -> Self {
+        Self {
+            table: File::open(SEGMENTS_AT).ok(),
+            told_bytes: 0,
+        }
+    }
+
+    fn grown(&mut self) -> Option<u64> {
+        let mut text = String::new();
+        let table = self.table.as_mut()?;
+        table.rewind().and_then(|()| table.read_to_string(&mut text)).ok()?;
+        let bytes = segments_bytes(&text);
+        (std::mem::replace(&mut self.told_bytes, bytes) != bytes).then_some(bytes)
     }
 }
 

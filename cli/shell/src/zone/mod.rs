@@ -23,6 +23,7 @@ mod init;
 mod landlock;
 mod launch;
 mod limits;
+mod memory;
 mod mounts;
 mod outside;
 mod pair;

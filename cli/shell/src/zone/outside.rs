@@ -11,16 +11,17 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use super::control::{Order, Parcel, Word};
 use super::facts::{Seen, namespaces};
 use super::launch::{Parent, Started, refuse};
+use super::memory::Held;
 use super::plan::{Network, ZonePlan};
 use super::proxy::Over;
 use super::report::{Ended, Refusal, ZoneReport};
-use super::watch::{Kept, resident_bytes};
+use super::watch::Kept;
 use super::way::Way;
 
 /// Between two looks at what the zone holds.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// Of that time so much is spent on what it keeps on disk.
+/// Of that time so much is spent on what it keeps on disk, and as much on what it has open.
 const WALK: Duration = Duration::from_millis(20);
 
 /// The cap that is passed by that.
@@ -41,6 +42,7 @@ pub(super) struct Outside<'a> {
     /// The way out, for zones that have one.
     way: Option<Way>,
     kept: Kept,
+    held: Held,
 }
 
 impl<'a> Outside<'a> {
@@ -53,6 +55,7 @@ impl<'a> Outside<'a> {
             seen: None,
             way: None,
             kept: Kept::below(writable(plan)),
+            held: Held::default(),
         }
     }
 
@@ -125,6 +128,7 @@ impl<'a> Outside<'a> {
             Word::Confined(confined) => {
                 self.report.facts = self.seen.as_ref().map(|seen| seen.told(self.plan, confined))
             }
+            Word::Segments { bytes } => self.held.segments_bytes = bytes,
             Word::Failed(what) => self.report.refused = Some(refuse(what)),
             Word::Ended { ended, left_inside } => {
                 self.report.ended = Some(ended);
@@ -155,7 +159,10 @@ impl<'a> Outside<'a> {
 
     /// Ends a zone that holds more than it may.
     fn look(&mut self) {
-        let over = resident_bytes(self.started.bwrap.id()) > self.plan.limits.memory_bytes;
+        let root = self.started.bwrap.id();
+        let until = Instant::now() + WALK;
+        let most = self.plan.limits.memory_bytes;
+        let over = self.held.exceeds(most, root, || Instant::now() >= until);
         let until = Instant::now() + WALK;
         let most = self.plan.limits.volume_bytes;
         let cap = match over {

@@ -138,7 +138,8 @@ impl Pair<'_> {
             for said in [&mut entered.stdout, &mut entered.stderr] {
                 *said = masked(&purse.spellings, said);
             }
-            left = volume.keep(before)?;
+            account::conceal(&mut entered.seen, &purse.spellings);
+            left = volume.keep(before, &purse.spellings)?;
             after = left.tree;
             Some(entered)
         };
@@ -149,7 +150,7 @@ impl Pair<'_> {
         Ok(Entry {
             agent,
             exec,
-            changed: changed.collect(),
+            changed: changed.map(|path| masked(&purse.spellings, &path)).collect(),
             key: None,
         })
     }

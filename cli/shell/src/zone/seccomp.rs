@@ -102,6 +102,22 @@ const KIND_MASK: u64 = 0xf;
 /// Words put into a terminal, or another discipline laid on its line.
 const REFUSED_IOCTLS: [u64; 3] = [0x5412, 0x541c, 0x5423];
 
+/// The init: whoever lowered its limits or its place in the queue would have it count or end nothing.
+const FIRST: u64 = 1;
+
+/// Calls that take a process first, and leave it with less.
+const OF_A_PROCESS: [i64; 5] = [
+    libc::SYS_prlimit64,
+    libc::SYS_sched_setaffinity,
+    libc::SYS_sched_setattr,
+    libc::SYS_sched_setparam,
+    libc::SYS_sched_setscheduler,
+];
+
+/// The same of one process or of many: the call, the words for a process and a group, and the one for all of a user.
+const OF_MANY: [(i64, [libc::c_int; 2], libc::c_int); 2] =
+    [(libc::SYS_setpriority, [0, 1], 2), (libc::SYS_ioprio_set, [1, 2], 3)];
+
 /// The bit of a number of the 32-bit-pointer kind.
 const X32_BIT: u32 = 0x4000_0000;
 
@@ -155,13 +171,23 @@ fn by_argument() -> Result<BTreeMap<i64, Vec<SeccompRule>>, Error> {
     for request in REFUSED_IOCTLS {
         ioctl.push(SeccompRule::new(vec![one(1, Eq, request)?])?);
     }
-    Ok([
+    let mut refused = BTreeMap::from([
         (libc::SYS_clone, clone),
         (libc::SYS_socket, socket.clone()),
         (libc::SYS_socketpair, socket),
         (libc::SYS_ioctl, ioctl),
-    ]
-    .into())
+    ]);
+    for call in OF_A_PROCESS {
+        refused.insert(call, vec![SeccompRule::new(vec![one(0, Eq, FIRST)?])?]);
+    }
+    for (call, of_one, of_all) in OF_MANY {
+        let mut rules = vec![SeccompRule::new(vec![one(0, Eq, bits(of_all))?])?];
+        for which in of_one.map(bits) {
+            rules.push(SeccompRule::new(vec![one(0, Eq, which)?, one(1, Eq, FIRST)?])?);
+        }
+        refused.insert(call, rules);
+    }
+    Ok(refused)
 }
 
 fn bits(value: libc::c_int) -> u64 {

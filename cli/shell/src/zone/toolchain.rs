@@ -6,6 +6,10 @@
 //! ```
 //!
 //! A guess by convention, read-only, and never a place of credentials. What it misses is named with `--toolchain`.
+//!
+//! Two places are looked at closely. Where people keep projects, a `bin` with a `lib` beside it may be one of these, and
+//! only what has the marks of an installation is one. And a link of the tree may be the work's: it chooses nothing, but
+//! for the interpreter of an environment, which has these marks too.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -46,10 +50,19 @@ pub(crate) struct Search<'a> {
 pub(crate) fn find(search: &Search<'_>) -> Toolchain {
     let mut found = Toolchain::default();
     let dirs = search.path.into_iter().flat_map(std::env::split_paths);
-    let of_programs = search.programs.iter().flat_map(|program| lain_in(program));
+    let of_programs = search
+        .programs
+        .iter()
+        .flat_map(|program| lain_in(program, search.workdir));
     for path in dirs.chain(of_programs) {
         if is_elsewhere(&path, search.workdir) {
-            take(&mut found, &path, search.homes);
+            take(&mut found, &path, search);
+        } else if let Some(base) = path.parent().and_then(base_of_environment)
+            && path.starts_with(search.workdir)
+            && is_elsewhere(&base, search.workdir)
+            && base.parent().is_some_and(holds_python)
+        {
+            take(&mut found, &base, search);
         }
     }
     if let (Some(cargo), Some(rustup)) = (&search.cargo_home, &search.rustup_home) {
@@ -60,33 +73,46 @@ pub(crate) fn find(search: &Search<'_>) -> Toolchain {
 
 /// Where a program was installed; by itself, of what lies in a directory of other things it is seen alone. One that a link
 /// leads to, as installers for one user make them, is looked for on both ends, and a package of node with those beside it.
-fn lain_in(program: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+/// One of the tree is in the tree, whatever it leads to.
+fn lain_in(program: &Path, workdir: &Path) -> impl Iterator<Item = PathBuf> + use<> {
     let place = |program: &Path| {
         let packages = program.ancestors().filter(|dir| dir.ends_with("node_modules")).last();
         let bin = program.parent().filter(|dir| dir.ends_with("bin"));
         packages.or(bin).unwrap_or(program).to_path_buf()
     };
-    let real = program.canonicalize().ok().map(|real| place(&real));
+    let real = program.canonicalize().ok().filter(|_| !program.starts_with(workdir));
+    let real = real.map(|real| place(&real));
     [place(program)].into_iter().chain(real)
 }
 
 fn is_elsewhere(path: &Path, workdir: &Path) -> bool {
     let known = |known: &Path| path.starts_with(known);
-    path.is_absolute() && path.exists() && !known(workdir) && !SYSTEM.iter().any(|system| known(Path::new(system)))
+    // A way that only leads into the tree shows the user's own and not its copy.
+    let leads_in = || path.canonicalize().is_ok_and(|real| real.starts_with(workdir));
+    path.is_absolute()
+        && path.exists()
+        && !known(workdir)
+        && !SYSTEM.iter().any(|system| known(Path::new(system)))
+        && !leads_in()
 }
 
-fn take(found: &mut Toolchain, dir: &Path, homes: &[PathBuf]) {
+fn take(found: &mut Toolchain, dir: &Path, search: &Search<'_>) {
+    let homes = search.homes;
     let harmless = |path: &Path| {
         let real = path.canonicalize();
         real.is_ok_and(|real| secret_places::met(&real, homes.iter().map(PathBuf::as_path)).is_none())
     };
-    let whole = |prefix: &&Path| dir.ends_with("bin") && is_prefix(prefix, homes) || has_shims(dir, prefix);
+    let is_whole = |prefix: &Path| match is_among_projects(prefix, search) {
+        true => is_installation(prefix),
+        false => is_prefix(prefix, homes),
+    };
+    let whole = |prefix: &&Path| dir.ends_with("bin") && is_whole(prefix) || has_shims(dir, prefix);
     let prefix = dir.parent().filter(whole);
     match prefix.filter(|prefix| harmless(prefix)) {
         Some(prefix) => {
             found.dirs.insert(prefix.to_path_buf());
             if let Some(base) = base_of_environment(prefix).filter(|base| is_elsewhere(base, prefix)) {
-                take(found, &base, homes);
+                take(found, &base, search);
             }
         }
         None if harmless(dir) => {
@@ -103,6 +129,44 @@ fn is_prefix(prefix: &Path, homes: &[PathBuf]) -> bool {
     let holds = |name: &str| prefix.join(name).exists();
     holds("pyvenv.cfg")
         || (!is_users && prefix.parent().is_some() && (holds("lib") || holds("lib64") || holds("libexec")))
+}
+
+/// Below a home of anybody, or beside the tree: where projects are.
+fn is_among_projects(prefix: &Path, search: &Search<'_>) -> bool {
+    let beside = search.workdir.parent().filter(|dir| dir.parent().is_some());
+    let homes = search.homes.iter().map(PathBuf::as_path);
+    let mut places = homes.chain([Path::new("/home")]).chain(beside);
+    let is_below = |path: &Path| places.any(|place| path.starts_with(place));
+    // By either name, it is the same place.
+    let real = prefix.canonicalize().unwrap_or_else(|_| prefix.to_path_buf());
+    [prefix, &real].into_iter().any(is_below)
+}
+
+/// What an installation of a language has in it, and no project: Erlang, Go, a JDK, node, Perl, Ruby, Rust.
+const MARKS: &[&str] = &[
+    "lib/erlang",
+    "pkg/tool",
+    "lib/modules",
+    "jre/lib",
+    "lib/node_modules/npm",
+    "include/node",
+    "lib/perl5",
+    "lib/ruby/gems",
+    "lib/rustlib",
+    "pyvenv.cfg",
+];
+
+/// Whether these marks say so. What is kept by git is somebody's work.
+fn is_installation(prefix: &Path) -> bool {
+    let is_marked = MARKS.iter().any(|mark| prefix.join(mark).exists()) || holds_python(prefix);
+    is_marked && !prefix.join(".git").exists()
+}
+
+/// The library of an interpreter, which no environment of its own has.
+fn holds_python(prefix: &Path) -> bool {
+    let versions = std::fs::read_dir(prefix.join("lib")).into_iter().flatten().flatten();
+    let mut versions = versions.filter(|entry| entry.file_name().as_encoded_bytes().starts_with(b"python"));
+    versions.any(|version| version.path().join("os.py").is_file())
 }
 
 /// Programs that only look for the ones that are meant, among the versions that lie beside them (pyenv, rbenv, asdf).
@@ -231,6 +295,42 @@ mod tests {
         let host = host(&["home/.pyenv/shims", "home/.pyenv/versions", "home/.other/shims"]);
         let found = host.find(&["home/.pyenv/shims", "home/.other/shims"], &[]);
         assert_eq!(host.below(&found), ["home/.other/shims", "home/.pyenv"]);
+    }
+
+    #[test]
+    fn a_project_with_a_bin_and_a_lib_is_not_seen_for_being_on_the_path_and_an_installation_is() {
+        let host = host(&[
+            "home/work/other/bin",
+            "home/work/other/lib",
+            "home/.nvm/v20/bin",
+            "home/.nvm/v20/lib/node_modules/npm",
+        ]);
+        let found = host.find(&["home/work/other/bin", "home/.nvm/v20/bin"], &[]);
+        assert_eq!(host.below(&found), ["home/.nvm/v20", "home/work/other/bin"]);
+    }
+
+    #[test]
+    fn a_link_of_the_tree_chooses_nothing_but_the_interpreter_of_an_environment() {
+        let host = host(&[
+            "home/other/bin",
+            "home/other/lib",
+            "home/project/.venv/bin",
+            "home/uv/python/bin",
+            "home/uv/python/lib/python3.12",
+        ]);
+        fs::write(host.root.join("home/other/bin/tool"), "").unwrap();
+        fs::write(host.root.join("home/uv/python/lib/python3.12/os.py"), "").unwrap();
+        let link = |to: &str, at: &str| std::os::unix::fs::symlink(host.root.join(to), host.root.join(at)).unwrap();
+        link("home/other/bin/tool", "home/project/agent.sh");
+        link("home/other/bin/tool", "home/project/.venv/bin/tool");
+        let programs = ["home/project/agent.sh", "home/project/.venv/bin/tool"];
+        let base = |dir: &str| {
+            let cfg = format!("home = {}\n", host.root.join(dir).display());
+            fs::write(host.root.join("home/project/.venv/pyvenv.cfg"), cfg).unwrap();
+            host.below(&host.find(&[], &programs))
+        };
+        assert_eq!(base("home/other/bin"), Vec::<String>::new());
+        assert_eq!(base("home/uv/python/bin"), ["home/uv/python"]);
     }
 
     #[test]

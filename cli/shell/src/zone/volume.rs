@@ -14,7 +14,8 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, lchown};
 use std::path::{Path, PathBuf};
 
-use super::clone::clone;
+use super::clone::{clone, clone_nested};
+use crate::process::holds_any;
 use crate::scratch::{Scratch, copy_to_be_seen_in_place, remove};
 use crate::tree::{Change, Entry, Tree, TreeError, TreeId, diff};
 
@@ -37,6 +38,8 @@ pub(crate) struct Left {
     pub(crate) tree: TreeId,
     pub(crate) put: Vec<Entry>,
     pub(crate) removed: Vec<Vec<u8>>,
+    /// Files that were not kept.
+    pub(crate) named_by_a_secret: u64,
 }
 
 impl Volume {
@@ -44,12 +47,17 @@ impl Volume {
     pub(crate) fn new(tree: &Tree, purpose: &str, owner: Option<(u32, u32)>) -> Result<Self, String> {
         let scratch = Scratch::beside(tree.workdir(), purpose).map_err(|error| error.to_string())?;
         let place = scratch.tree();
-        copy_to_be_seen_in_place(tree.workdir(), &place).map_err(|error| error.to_string())?;
-        let cloned = match tree.repository() {
-            Ok(repository) => clone(repository, &place),
-            Err(_) => Ok(()),
-        };
-        cloned.map_err(|error| format!("{}: {error}", place.join(".git").display()))?;
+        let copied = copy_to_be_seen_in_place(tree.workdir(), &place).map_err(|error| error.to_string())?;
+        let failed = |dir: &Path, error| format!("{}: {error}", dir.join(".git").display());
+        if let Ok(repository) = tree.repository() {
+            clone(repository, &place).map_err(|error| failed(&place, error))?;
+        }
+        for dir in copied.nested {
+            let (nested, into) = (tree.workdir().join(&dir), place.join(&dir));
+            if !tree.ignores(dir.join(".git").as_os_str().as_bytes()) {
+                clone_nested(&nested, tree.workdir(), &into).map_err(|error| failed(&into, error))?;
+            }
+        }
         let volume = Self {
             tree: tree.twin(&place).map_err(|error| error.to_string())?,
             scratch,
@@ -107,8 +115,10 @@ impl Volume {
         Ok(made)
     }
 
-    /// Stores what the command left and says how that differs from `before`.
-    pub(crate) fn keep(&mut self, before: TreeId) -> Result<Left, String> {
+    /// Stores what the command left and says how that differs from `before`. What has one of `secrets` in its path is
+    /// removed first: whoever kept it would have kept that.
+    pub(crate) fn keep(&mut self, before: TreeId, secrets: &[Vec<u8>]) -> Result<Left, String> {
+        let named_by_a_secret = self.remove_named_by(secrets)?;
         let seen = self.tree.snapshot().map_err(said)?;
         if !seen.unstable.is_empty() {
             return Err(format!("{} files changed while they were read", seen.unstable.len()));
@@ -117,6 +127,7 @@ impl Volume {
         let now = self.tree.current();
         let mut left = Left {
             tree: seen.id,
+            named_by_a_secret,
             ..Left::default()
         };
         for change in diff(&before, now) {
@@ -127,6 +138,22 @@ impl Volume {
             }
         }
         Ok(left)
+    }
+
+    fn remove_named_by(&mut self, secrets: &[Vec<u8>]) -> Result<u64, String> {
+        if secrets.is_empty() {
+            return Ok(0);
+        }
+        self.tree.scan().map_err(said)?;
+        let entries = self.tree.current().entries().iter();
+        let named = entries.filter(|entry| holds_any(secrets, &entry.path));
+        let named: Vec<PathBuf> = named
+            .map(|entry| self.place().join(OsStr::from_bytes(&entry.path)))
+            .collect();
+        for path in &named {
+            fs::remove_file(path).map_err(|error| format!("a file that is named by the key: {error}"))?;
+        }
+        Ok(named.len() as u64)
     }
 
     fn renew(&self, dir: &Path) -> io::Result<()> {
@@ -278,7 +305,7 @@ mod tests {
         fs::write(place.join("src/new"), "new").unwrap();
         fs::write(place.join("env/tool"), "spoiled").unwrap();
         fs::remove_file(place.join("link")).unwrap();
-        let left = volume.keep(t0).unwrap();
+        let left = volume.keep(t0, &[]).unwrap();
         let put: Vec<&[u8]> = left.put.iter().map(|entry| entry.path.as_slice()).collect();
         assert_eq!(put, [&b"src/a"[..], b"src/new"]);
         assert_eq!(left.removed, [b"link".to_vec()]);
@@ -309,7 +336,7 @@ mod tests {
         for (name, mode) in [("tool", 0o7755), ("src/a", 0o6644)] {
             fs::set_permissions(place.join(name), fs::Permissions::from_mode(mode)).unwrap();
         }
-        let left = volume.keep(t0).unwrap();
+        let left = volume.keep(t0, &[]).unwrap();
         let put: Vec<_> = left
             .put
             .iter()
@@ -335,7 +362,7 @@ mod tests {
         fs::remove_file(volume.place().join("x")).unwrap();
         fs::create_dir(volume.place().join("x")).unwrap();
         fs::write(volume.place().join("x/file"), "y").unwrap();
-        volume.keep(t0).unwrap();
+        volume.keep(t0, &[]).unwrap();
         volume.bring(t0).unwrap();
         let link = fs::symlink_metadata(volume.place().join("x")).unwrap();
         assert!(link.is_symlink() && link.uid() == 64_646);

@@ -1,12 +1,14 @@
-//! What a zone holds in memory and on disk, summed from outside: no limit of one process bounds many.
+//! What a zone keeps on disk, summed from outside: no limit of one process bounds many.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 
+use rustix::io::Errno;
+
 /// A disk counts in these, whatever the size of its blocks.
-const BLOCK_BYTES: u64 = 512;
+pub(super) const BLOCK_BYTES: u64 = 512;
 
 /// A walk over what a zone may write, a part at a time: it may be much, and somebody waits for whoever walks.
 ///
@@ -60,9 +62,15 @@ impl Kept {
         self.bytes = 0;
     }
 
-    /// What is gone by now is not there.
+    /// What is gone by now is not there; what no path leads to any more, for it would be too long, is too much.
     fn count(&mut self, dir: &PathBuf) {
-        for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let entries = fs::read_dir(dir);
+        if let Err(error) = &entries
+            && error.raw_os_error() == Some(Errno::NAMETOOLONG.raw_os_error())
+        {
+            self.bytes = u64::MAX;
+        }
+        for entry in entries.into_iter().flatten().flatten() {
             let Ok(about) = entry.metadata() else { continue };
             if about.is_dir() {
                 self.open.push(entry.path());
@@ -74,50 +82,13 @@ impl Kept {
     }
 }
 
-/// Resident bytes of every process below `root`, itself not counted. Pages that several share count for each: the sum
-/// is too high sooner than too low.
-pub(super) fn resident_bytes(root: u32) -> u64 {
-    let page = u64::try_from(rustix::param::page_size()).unwrap_or(4096);
-    let mut open = children(root);
-    let mut pages = 0;
-    while let Some(process) = open.pop() {
-        pages += resident_pages(process);
-        open.extend(children(process));
-    }
-    pages * page
-}
-
-/// Every thread has children of its own.
-fn children(process: u32) -> Vec<u32> {
-    let threads = fs::read_dir(format!("/proc/{process}/task"))
-        .into_iter()
-        .flatten()
-        .flatten();
-    let lists = threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
-    lists
-        .flat_map(|list| {
-            list.split_whitespace()
-                .filter_map(|pid| pid.parse().ok())
-                .collect::<Vec<u32>>()
-        })
-        .collect()
-}
-
-fn resident_pages(process: u32) -> u64 {
-    let sizes = fs::read_to_string(format!("/proc/{process}/statm")).unwrap_or_default();
-    sizes
-        .split(' ')
-        .nth(1)
-        .and_then(|pages| pages.parse().ok())
-        .unwrap_or(0)
-}
-
 #[cfg(test)]
 mod tests {
-    use std::process::{Command, Stdio};
+    use std::os::unix::fs::symlink;
+
+    use rustix::fs::{Mode, OFlags};
 
     use super::*;
-    use std::os::unix::fs::symlink;
 
     #[test]
     fn what_lies_below_is_counted_once_and_what_a_link_leads_to_is_not() {
@@ -137,20 +108,19 @@ mod tests {
         let patience = (0..100).any(|_| kept.exceeds(200 << 10, || true));
         assert!(patience && !(0..100).any(|_| kept.exceeds(400 << 10, || true)));
     }
-
     #[test]
-    fn children_and_their_children_are_counted_and_the_root_is_not() {
-        let mut shell = Command::new("sh")
-            .args(["-c", "sleep 600 & read line; kill $!"])
-            .stdin(Stdio::piped())
-            .spawn()
-            .unwrap();
-        while children(shell.id()).is_empty() {
-            std::thread::yield_now();
+    fn what_lies_deeper_than_a_path_leads_is_too_much() {
+        let dir = tempfile::tempdir().unwrap();
+        let name = "d".repeat(250);
+        let mut at = fs::File::open(dir.path()).unwrap();
+        let mut kept = Kept::below(vec![dir.path().to_path_buf()]);
+        assert!(!kept.exceeds_in_all(u64::MAX - 1));
+        for _ in 0..17 {
+            rustix::fs::mkdirat(&at, &name, Mode::RWXU).unwrap();
+            at = rustix::fs::openat(&at, &name, OFlags::RDONLY, Mode::empty())
+                .unwrap()
+                .into();
         }
-        assert!(resident_bytes(shell.id()) > 0);
-        assert!(resident_bytes(std::process::id()) > resident_bytes(shell.id()));
-        drop(shell.stdin.take());
-        shell.wait().unwrap();
+        assert!(kept.exceeds_in_all(u64::MAX - 1));
     }
 }

@@ -26,6 +26,7 @@ pub(crate) fn attack(words: &[String]) -> ExitCode {
         ["connect-path", path] => UnixStream::connect(path).map(drop),
         ["listen-path", path] => return listen(path),
         ["hold", bytes] => return hold(bytes.parse().unwrap()),
+        ["keep-unmapped", how, bytes] => return keep_unmapped(how, bytes.parse().unwrap()),
         ["socket", family, kind, protocol] => {
             let [family, kind, protocol] = [family, kind, protocol].map(|word| word.parse::<i32>().unwrap());
             // SAFETY: three numbers; no memory is passed.
@@ -70,6 +71,11 @@ fn call(name: &str) -> io::Result<()> {
         // `getpid` by its number of the 32-bit-pointer kind.
         "x32" => (0x4000_0000 | libc::SYS_getpid, [0; 5]),
         "signal-1" => (libc::SYS_kill, [1, 0, 0, 0, 0]),
+        // All bytes of what is asked for are zero.
+        "limit-1" => (libc::SYS_prlimit64, [1, libc::RLIMIT_NOFILE as usize, at, 0, 0]),
+        "nice-1" => (libc::SYS_setpriority, [0, 1, 19, 0, 0]),
+        "nice-all" => (libc::SYS_setpriority, [2, 0, 19, 0, 0]),
+        "affinity-1" => (libc::SYS_sched_setaffinity, [1, 8, at, 0, 0]),
         "many" => return many(),
         _ => return Err(io::Error::other("no such attack")),
     };
@@ -132,6 +138,35 @@ fn hold(bytes: usize) -> ExitCode {
     }
     held.resize(bytes, 1);
     println!("held");
+    loop {
+        std::thread::park();
+    }
+}
+
+/// Keeps memory that no process has in its address space until it is ended: in a file of no directory, or in a segment.
+fn keep_unmapped(how: &str, bytes: usize) -> ExitCode {
+    let held = if how == "file" {
+        // SAFETY: the name is valid for the call, and the descriptor is this process's own and stays open.
+        asked(unsafe {
+            let file = libc::memfd_create(c"kept".as_ptr(), 0);
+            let block = vec![1_u8; 1 << 20];
+            (0..bytes >> 20)
+                .map(|_| libc::write(file, block.as_ptr().cast(), block.len()) as libc::c_long)
+                .min()
+                .unwrap_or(-1)
+        })
+    } else {
+        // SAFETY: the segment is as long as what is written to it while it is attached.
+        asked(unsafe {
+            let segment = libc::shmget(libc::IPC_PRIVATE, bytes, 0o600);
+            let at = libc::shmat(segment, std::ptr::null(), 0);
+            if at as isize != -1 {
+                libc::memset(at, 1, bytes);
+            }
+            libc::shmdt(at).into()
+        })
+    };
+    println!("{}", held.map_or_else(|error| named(&error), |()| "held".to_owned()));
     loop {
         std::thread::park();
     }

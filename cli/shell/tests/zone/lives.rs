@@ -291,6 +291,20 @@ pub(crate) fn many_together_hold_no_more_than_the_zone_a64() {
     assert!(report.contains("\"cap\":\"memory\""), "A64: {report}");
 }
 
+pub(crate) fn memory_that_no_process_maps_is_counted_too() {
+    let room = Room::new();
+    for how in ["file", "segment"] {
+        let script = format!("for i in 1 2; do /loopexec/init attack keep-unmapped {how} 62914560 & done; wait");
+        let mut plan = room.plan(Zone::Agent, &["sh", "-c", &script]);
+        plan.limits.memory_bytes = 100_000_000;
+        let run = supervised(&plan, within(30_000, 100), CaptureSpec::default());
+        let report = fs::read_to_string(&plan.report).unwrap();
+        assert_eq!((run.stop, run.outcome), (None, Outcome::Signaled(9)), "{how}: {report}");
+        assert!(report.contains("\"cap\":\"memory\""), "{how}: {report}");
+        fs::remove_file(&plan.report).unwrap();
+    }
+}
+
 pub(crate) fn no_secret_is_in_any_process_table_and_nobody_is_root_a73() {
     let room = Room::new();
     let mut plan = room.plan(Zone::Agent, &["sh", "-c", "sleep 600", "CANARY-ARGUMENT"]);

@@ -92,6 +92,7 @@ fn lives() -> Vec<Trial> {
         output_is_capped_a69,
         a_flood_of_processes_stays_inside_a63,
         many_together_hold_no_more_than_the_zone_a64,
+        memory_that_no_process_maps_is_counted_too,
         no_secret_is_in_any_process_table_and_nobody_is_root_a73,
         hashes_are_the_same_twice_a82,
         a_zone_with_a_proxy_has_its_listener_and_nothing_else,

@@ -388,6 +388,13 @@ pub(super) const ATTACKS: &[Attack] = &[
         "awk '{ print ($1 == $6) }' /proc/$$/stat",
         Is("1\n"),
     ),
+    attack(
+        "S9",
+        "nobody_takes_limits_or_turns_from_the_init",
+        BOTH,
+        "for c in limit-1 nice-1 nice-all affinity-1; do $X $c; done; (ulimit -n 64; nice -n 5 true) && echo own",
+        Is("EPERM\nEPERM\nEPERM\nEPERM\nown\n"),
+    ),
 ];
 
 const SETTING: &str = "f=/proc/sys/kernel/core_pattern; v=$(cat $f); printf %s \"$v\" > $f";
