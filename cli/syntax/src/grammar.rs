@@ -110,6 +110,22 @@ pub(crate) struct Grammar {
     pub(crate) arid: &'static [&'static str],
     /// Functions that log.
     pub(crate) logs: &'static [&'static str],
+
+    /// Nodes whose `body` is run when somebody calls or enters it.
+    pub(crate) rooms: &'static [&'static str],
+    /// Nodes that are run beside a test, and perhaps longer.
+    pub(crate) detached: &'static [&'static str],
+    /// Bodies that are made of statements.
+    pub(crate) blocks: &'static [&'static str],
+    /// What fails in the body of this test.
+    pub(crate) failure: fn(&Tree<'_>, &Case) -> Option<Failure>,
+}
+
+/// What fails whatever is tested.
+pub(crate) struct Failure {
+    pub(crate) statement: String,
+    /// What stands before and behind an expression that is not come to; none where no body is an expression.
+    pub(crate) expression: Option<(&'static str, &'static str)>,
 }
 
 /// A test as it stands in its source.

@@ -98,7 +98,8 @@ mod tests {
             .map(|p| p.tests.iter().map(|t| t.span).collect())
             .unwrap_or_default();
         let oracle = mutants(language, source, &What::Oracle(&spans), 64).unwrap_or_default();
-        for mutant in code.iter().chain(&oracle) {
+        let failures = mutants(language, source, &What::Failure(&spans), 64).unwrap_or_default();
+        for mutant in code.iter().chain(&oracle).chain(&failures) {
             let mutated = apply(source, mutant);
             assert_ne!(mutated, source, "{mutant:?}");
             assert!(

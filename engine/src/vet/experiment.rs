@@ -44,8 +44,8 @@ pub enum Experiment {
     /// One test that must pass and some that must fail in the suite of this runner, and, where they do not show, in the
     /// suite of the start.
     Sentinels { runner: &'static str, success_exit: i32 },
-    /// Another expected value in the tests of these members, in one copy, and where a member did not notice it, the
-    /// opposite demand at the same place.
+    /// Another expected value in the tests of these members, in one copy; where a member did not notice it, the opposite
+    /// demand at the same place; and where it noticed neither, or has no such value, what nothing can meet.
     OracleMutants { members: Vec<String>, mutants_max: u32 },
     /// One change of the product in each copy, under the tests of now, and, where they do not notice it, under those of t0.
     KillSet(kill_set::Suites),
@@ -81,10 +81,16 @@ pub enum Plant {
     Sentinels {
         runner: &'static str,
     },
-    /// Another expected value in the test of each member of the request, as far as they go.
+    /// Another expected value in the test of each member of the request, as far as they go; if none of them has any,
+    /// what nothing can meet.
     Expectations,
-    /// The opposite demand in place of the expected value that was changed in the tests of these members.
+    /// The opposite demand in place of the expected value that was changed in the tests of these members; if none of them
+    /// can be turned round, what nothing can meet.
     Opposites {
+        of: Vec<String>,
+    },
+    /// A failure where the tests of these members begin to assert: of what this is planted in, each has to fail.
+    Failures {
         of: Vec<String>,
     },
     /// The change of this number among those that the world drew of the candidate's product for this request.
@@ -206,7 +212,7 @@ impl Experiment {
                 base: Base::CandidateOnStartSurface,
                 plant: Plant::Nothing,
             }),
-            Self::OracleMutants { .. } => oracle_mutation::step(ran),
+            Self::OracleMutants { members, .. } => oracle_mutation::step(members, ran),
             Self::Sentinels { runner, success_exit } => {
                 let step = |subject, base| Step {
                     subject,

@@ -86,6 +86,7 @@ impl World {
             | Plant::Sentinels { .. }
             | Plant::Expectations
             | Plant::Opposites { .. }
+            | Plant::Failures { .. }
             | Plant::Order(_)
             | Plant::Code { .. }
             | Plant::Coverage

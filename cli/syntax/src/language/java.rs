@@ -1,7 +1,7 @@
 //! Java: JUnit 4 and 5, TestNG, Hamcrest, AssertJ.
 
 use crate::grammar::Inverse::{Name, Nothing};
-use crate::grammar::{Case, Claim, Grammar, Shape};
+use crate::grammar::{Case, Claim, Failure, Grammar, Shape};
 use crate::tree::{Id, Tree};
 
 const fn claim(callee: &'static str, equal: bool, opposite: &'static str) -> Claim {
@@ -146,6 +146,15 @@ pub(super) static GRAMMAR: Grammar = Grammar {
         "*.logger.*",
         "System.err.*",
     ],
+    rooms: &["lambda_expression"],
+    detached: &[],
+    blocks: &["block"],
+    failure: |_, _| {
+        Some(Failure {
+            statement: "if (Boolean.TRUE) { throw new AssertionError(\"lx\"); }".to_string(),
+            expression: None,
+        })
+    },
 };
 
 fn test(tree: &Tree<'_>, id: Id) -> Option<Case> {

@@ -30,6 +30,7 @@ fn shown<'a>(step: &Step, suite: &'a Suite, failing: &dyn Fn(&str, &str) -> bool
         | Plant::Sentinels { .. }
         | Plant::Expectations
         | Plant::Opposites { .. }
+        | Plant::Failures { .. }
         | Plant::Mutant(_)
         | Plant::Order(_)
         | Plant::Code { .. }
@@ -47,6 +48,7 @@ fn shown<'a>(step: &Step, suite: &'a Suite, failing: &dyn Fn(&str, &str) -> bool
         | Plant::Sentinels { .. }
         | Plant::Expectations
         | Plant::Opposites { .. }
+        | Plant::Failures { .. }
         | Plant::Mutant(_)
         | Plant::Code { .. }
         | Plant::Coverage

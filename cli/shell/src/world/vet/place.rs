@@ -4,28 +4,24 @@ use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::Path;
-use std::{fs, io};
 
 use engine::State;
-use engine::event::candidate::{Hunk, Mutated};
 use engine::event::id::Bytes;
-use engine::guard::surface;
 use engine::vet::order::Order;
 use engine::vet::{Base, Experiment, Plant, Ran, Request, Step};
-use syntax::Language;
 
+use super::changes::drawn;
 use super::coverage::{Floor, Measured};
-use super::drawn::{Drawn, Trees};
-use super::expected::{self, Changed, Sources};
+use super::drawn::Drawn;
+use super::expected::{Changed, Demand};
 use super::ignored;
-use super::mutants::{self, Part, Picked, Product};
 use super::sentinel::{self, Suite};
 use crate::oracle::collect;
 use crate::oracle::coverage::Source;
 use crate::oracle::perturb::{Perturbation, order};
 use crate::replay::{Surroundings, check_until};
 use crate::scratch::{Scratch, ScratchError};
-use crate::tree::{Entry, Kind, Manifest, TreeId};
+use crate::tree::{Manifest, TreeId};
 use crate::world::surface::{Suites, class};
 use crate::world::{RealWorld, detection, hermetic};
 
@@ -37,7 +33,7 @@ pub(super) struct Place<'a> {
     pub(super) world: &'a RealWorld,
     pub(super) state: &'a State,
     pub(super) with: &'a Surroundings,
-    suites: &'a Suites,
+    pub(super) suites: &'a Suites,
     pub(super) scratch: Scratch,
 }
 
@@ -97,12 +93,13 @@ impl<'a> Place<'a> {
                     changed
                 })
             }
-            Plant::Expectations => self.changed(request, &candidate, None)?,
-            Plant::Opposites { of } => self.changed(request, &candidate, Some(of))?,
+            Plant::Expectations => self.changed(request, &candidate, Demand::Another)?,
+            Plant::Opposites { of } => self.changed(request, &candidate, Demand::Opposite(of))?,
+            Plant::Failures { of } => self.changed(request, &candidate, Demand::Impossible(of))?,
         };
         let wanted = matches!(
             step.plant,
-            Plant::Expectations | Plant::Opposites { .. } | Plant::Mutant(_)
+            Plant::Expectations | Plant::Opposites { .. } | Plant::Failures { .. } | Plant::Mutant(_)
         );
         if wanted && changed.mutants.is_empty() {
             return Ok(None);
@@ -130,6 +127,7 @@ impl<'a> Place<'a> {
             Plant::Nothing
             | Plant::Expectations
             | Plant::Opposites { .. }
+            | Plant::Failures { .. }
             | Plant::Code { .. }
             | Plant::Coverage
             | Plant::Review
@@ -233,99 +231,6 @@ impl<'a> Place<'a> {
         }))
     }
 
-    fn product<'b>(&'b self, candidate: &'b Manifest) -> Product<'b> {
-        Product {
-            tree: &self.world.tree,
-            manifest: candidate,
-            suites: self.suites,
-            policy: &self.state.facts.policy().guards,
-        }
-    }
-
-    /// One small change of the candidate's product, in lines that the tree of t0 does not have.
-    fn mutant(
-        &self,
-        request: &Request,
-        candidate: &Manifest,
-        hunk: usize,
-        nth: usize,
-    ) -> Result<Option<Planted>, String> {
-        let Experiment::CodeMutants(trying) = &request.experiment else {
-            return Err("a change of the product was asked for and nobody said how many".to_owned());
-        };
-        let tree = &self.world.tree;
-        let start = tree.manifest(TreeId(request.start.0));
-        let start = start.map_err(|error| error.to_string())?;
-        let product = self.product(candidate);
-        let max = usize::try_from(trying.mutants_max).unwrap_or(usize::MAX);
-        let Picked { parts, others } = mutants::pick(&product, &start, max)?;
-        let Some((told, bytes)) = parts.get(hunk).and_then(|part| part.mutant(nth)) else {
-            return Ok(None);
-        };
-        let is_first = (hunk, nth) == (0, 0);
-        Ok(Some(Planted {
-            told,
-            bytes,
-            hunks: parts.iter().filter(|_| is_first).map(Part::hunk).collect(),
-            others: others.into_iter().filter(|_| is_first).collect(),
-        }))
-    }
-
-    /// The candidate's tests with other expected values in them, or the opposite of what some of them demand.
-    fn changed(&self, request: &Request, candidate: &Manifest, of: Option<&[String]>) -> Result<Changed, String> {
-        let Experiment::OracleMutants { members, mutants_max } = &request.experiment else {
-            return Ok(Changed::default());
-        };
-        let policy = &self.state.facts.policy().guards;
-        let may_hold_tests = |path: &&str| {
-            let own = Bytes(path.as_bytes().to_vec());
-            let watched = || {
-                let named = surface::test_source(&own.0) || self.suites.holds(&own);
-                named || class(self.suites, policy, &own).is_some()
-            };
-            Language::of(path).is_some_and(|language| !language.in_source.is_empty() || watched())
-        };
-        let files = candidate.entries().iter().filter(|entry| entry.kind == Kind::File);
-        let paths = files.filter_map(|entry| std::str::from_utf8(&entry.path).ok());
-        let content = |path: &str| {
-            let entry = candidate.entry(path.as_bytes()).ok_or("it is not in the tree")?;
-            let content = self.world.tree.content(&entry.digest);
-            content.map_err(|error| format!("{path}: {error}"))
-        };
-        let sources = Sources {
-            paths: paths.filter(may_hold_tests).collect(),
-            content: &content,
-        };
-        let max = usize::try_from(*mutants_max).unwrap_or(usize::MAX);
-        expected::change(&sources, members, max, of)
-    }
-
-    /// Changes of the candidate's product, by a seed that nobody has known before.
-    fn draw(&self, request: &Request, candidate: &Manifest) -> Result<Drawn, String> {
-        let Experiment::KillSet(suites) = &request.experiment else {
-            return Err("a change of the product was asked for and nobody said for which suites".to_owned());
-        };
-        let start = self.world.tree.manifest(TreeId(request.start.0));
-        let start = start.map_err(|error| error.to_string())?;
-        let policy = &self.state.facts.policy().guards;
-        let content = |entry: &Entry| {
-            let content = self.world.tree.content(&entry.digest);
-            content.map_err(|error| format!("{}: {error}", String::from_utf8_lossy(&entry.path)))
-        };
-        let watched = |path: &str| {
-            let own = Bytes(path.as_bytes().to_vec());
-            surface::test_source(&own.0) || class(self.suites, policy, &own).is_some()
-        };
-        let trees = Trees {
-            candidate,
-            start: &start,
-            watched: &watched,
-            content: &content,
-        };
-        let max = usize::try_from(suites.drawn()).unwrap_or(usize::MAX);
-        Drawn::of(&trees, max, drawn()?)
-    }
-
     /// What brings the copy's tests into that order, and by what name it is known; neither where the check takes none.
     fn order(&self, request: &Request, order: Order, copy: &Path) -> Result<(Perturbation, Option<String>), String> {
         let Experiment::Order(suite) = &request.experiment else {
@@ -360,20 +265,6 @@ impl<'a> Place<'a> {
     }
 }
 
-/// One mutant of the product, and with the first of them what else there is.
-struct Planted {
-    told: Mutated,
-    bytes: Vec<u8>,
-    hunks: Vec<Hunk>,
-    others: Vec<String>,
-}
-
-impl Planted {
-    fn write(&self, copy: &Path) -> io::Result<()> {
-        fs::write(copy.join(&self.told.path), &self.bytes)
-    }
-}
-
 /// The contract, with a limit for a run that may never end where it has none.
 fn bounded<'a>(state: &'a State, request: &Request, plant: &Plant, change: &Perturbation) -> Cow<'a, State> {
     let limit = match (&request.experiment, plant) {
@@ -391,12 +282,6 @@ fn bounded<'a>(state: &'a State, request: &Request, plant: &Plant, change: &Pert
     change.stretch(&mut state.facts.bounds);
     state.facts.bounds.check_timeout_ms = Some(limit);
     Cow::Owned(state)
-}
-
-/// A seed that nobody has known before.
-fn drawn() -> Result<u32, String> {
-    let random = getrandom::u32().map_err(|error| format!("no seed could be drawn: {error}"))?;
-    Ok(1 + random % order::SEED_MAX)
 }
 
 /// The environment with every path into the workdir leading to the same place in the copy.

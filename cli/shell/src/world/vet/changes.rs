@@ -1,0 +1,139 @@
+//! What is changed in one copy: in the product by a small change, and in the tests by what they demand.
+
+use std::path::Path;
+use std::{fs, io};
+
+use engine::event::candidate::{Hunk, Mutated};
+use engine::event::id::Bytes;
+use engine::guard::surface;
+use engine::vet::{Experiment, Request};
+use syntax::Language;
+
+use super::drawn::{Drawn, Trees};
+use super::expected::{self, Changed, Demand};
+use super::library::Sources;
+use super::mutants::{self, Part, Picked, Product};
+use super::place::Place;
+use crate::oracle::perturb::order;
+use crate::tree::{Entry, Kind, Manifest, TreeId};
+use crate::world::surface::class;
+
+impl Place<'_> {
+    pub(super) fn product<'b>(&'b self, candidate: &'b Manifest) -> Product<'b> {
+        Product {
+            tree: &self.world.tree,
+            manifest: candidate,
+            suites: self.suites,
+            policy: &self.state.facts.policy().guards,
+        }
+    }
+
+    /// One small change of the candidate's product, in lines that the tree of t0 does not have.
+    pub(super) fn mutant(
+        &self,
+        request: &Request,
+        candidate: &Manifest,
+        hunk: usize,
+        nth: usize,
+    ) -> Result<Option<Planted>, String> {
+        let Experiment::CodeMutants(trying) = &request.experiment else {
+            return Err("a change of the product was asked for and nobody said how many".to_owned());
+        };
+        let tree = &self.world.tree;
+        let start = tree.manifest(TreeId(request.start.0));
+        let start = start.map_err(|error| error.to_string())?;
+        let product = self.product(candidate);
+        let max = usize::try_from(trying.mutants_max).unwrap_or(usize::MAX);
+        let Picked { parts, others } = mutants::pick(&product, &start, max)?;
+        let Some((told, bytes)) = parts.get(hunk).and_then(|part| part.mutant(nth)) else {
+            return Ok(None);
+        };
+        let is_first = (hunk, nth) == (0, 0);
+        Ok(Some(Planted {
+            told,
+            bytes,
+            hunks: parts.iter().filter(|_| is_first).map(Part::hunk).collect(),
+            others: others.into_iter().filter(|_| is_first).collect(),
+        }))
+    }
+
+    /// The candidate's tests, some of which demand something else.
+    pub(super) fn changed(
+        &self,
+        request: &Request,
+        candidate: &Manifest,
+        demand: Demand<'_>,
+    ) -> Result<Changed, String> {
+        let Experiment::OracleMutants { members, mutants_max } = &request.experiment else {
+            return Ok(Changed::default());
+        };
+        let policy = &self.state.facts.policy().guards;
+        let may_hold_tests = |path: &&str| {
+            let own = Bytes(path.as_bytes().to_vec());
+            let watched = || {
+                let named = surface::test_source(&own.0) || self.suites.holds(&own);
+                named || class(self.suites, policy, &own).is_some()
+            };
+            Language::of(path).is_some_and(|language| !language.in_source.is_empty() || watched())
+        };
+        let files = candidate.entries().iter().filter(|entry| entry.kind == Kind::File);
+        let paths = files.filter_map(|entry| std::str::from_utf8(&entry.path).ok());
+        let content = |path: &str| {
+            let entry = candidate.entry(path.as_bytes()).ok_or("it is not in the tree")?;
+            let content = self.world.tree.content(&entry.digest);
+            content.map_err(|error| format!("{path}: {error}"))
+        };
+        let sources = Sources {
+            paths: paths.filter(may_hold_tests).collect(),
+            content: &content,
+        };
+        let max = usize::try_from(*mutants_max).unwrap_or(usize::MAX);
+        expected::change(&sources, members, max, demand)
+    }
+
+    /// Changes of the candidate's product, by a seed that nobody has known before.
+    pub(super) fn draw(&self, request: &Request, candidate: &Manifest) -> Result<Drawn, String> {
+        let Experiment::KillSet(suites) = &request.experiment else {
+            return Err("a change of the product was asked for and nobody said for which suites".to_owned());
+        };
+        let start = self.world.tree.manifest(TreeId(request.start.0));
+        let start = start.map_err(|error| error.to_string())?;
+        let policy = &self.state.facts.policy().guards;
+        let content = |entry: &Entry| {
+            let content = self.world.tree.content(&entry.digest);
+            content.map_err(|error| format!("{}: {error}", String::from_utf8_lossy(&entry.path)))
+        };
+        let watched = |path: &str| {
+            let own = Bytes(path.as_bytes().to_vec());
+            surface::test_source(&own.0) || class(self.suites, policy, &own).is_some()
+        };
+        let trees = Trees {
+            candidate,
+            start: &start,
+            watched: &watched,
+            content: &content,
+        };
+        let max = usize::try_from(suites.drawn()).unwrap_or(usize::MAX);
+        Drawn::of(&trees, max, drawn()?)
+    }
+}
+
+/// One mutant of the product, and with the first of them what else there is.
+pub(super) struct Planted {
+    pub(super) told: Mutated,
+    bytes: Vec<u8>,
+    pub(super) hunks: Vec<Hunk>,
+    pub(super) others: Vec<String>,
+}
+
+impl Planted {
+    pub(super) fn write(&self, copy: &Path) -> io::Result<()> {
+        fs::write(copy.join(&self.told.path), &self.bytes)
+    }
+}
+
+/// A seed that nobody has known before.
+pub(super) fn drawn() -> Result<u32, String> {
+    let random = getrandom::u32().map_err(|error| format!("no seed could be drawn: {error}"))?;
+    Ok(1 + random % order::SEED_MAX)
+}
