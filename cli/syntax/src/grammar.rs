@@ -42,6 +42,8 @@ pub(crate) type Place = (&'static str, &'static str);
 pub(crate) struct Grammar {
     pub(crate) grammar: fn() -> tree_sitter::Language,
     pub(crate) comments: &'static [&'static str],
+    /// What begins a comment that ends with its line.
+    pub(crate) remark: &'static str,
     /// A statement that is documentation.
     pub(crate) documentation: fn(&Tree<'_>, Id) -> bool,
     /// Named functions.

@@ -32,7 +32,7 @@ pub use body::Body;
 pub use contradiction::{Contradiction, Demanded, contradictions};
 pub use function::{Function, functions};
 pub use language::Language;
-pub use mutant::{Mutant, Operator, What, apply, mutants};
+pub use mutant::{Mutant, Operator, What, apply, mutants, respelled};
 pub use suite::{Parsed, Test, tests};
 pub use tree::{DEPTH_MAX, NODES_MAX, SIZE_MAX_BYTES, Unknown};
 

@@ -43,11 +43,12 @@ pub enum Experiment {
     T0Surface { moved: bool },
     /// One test that must pass and some that must fail in the suite of this runner, and, where they do not show, in the
     /// suite of the start.
-    Sentinels { runner: &'static str, success_exit: i32 },
+    Sentinels(sentinel_pair::Suite),
     /// Another expected value in the tests of these members, in one copy; where a member did not notice it, the opposite
     /// demand at the same place; and where it noticed neither, or has no such value, what nothing can meet.
     OracleMutants { members: Vec<String>, mutants_max: u32 },
-    /// One change of the product in each copy, under the tests of now, and, where they do not notice it, under those of t0.
+    /// The product in other words; then one change of it in each copy, under the tests of now, and, where they do not notice
+    /// it, under those of t0.
     KillSet(kill_set::Suites),
     /// The suite in other orders, and some of its tests alone; where one of them ends otherwise, the suite of the start
     /// too.
@@ -77,10 +78,14 @@ pub enum Base {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Plant {
     Nothing,
-    /// The test that must pass, and behind it those that must fail.
+    /// The test that must pass, and behind it those that must fail; all tests are spelled otherwise besides.
     Sentinels {
         runner: &'static str,
     },
+    /// The tests in other words that mean the same.
+    Respelled,
+    /// The same of the product.
+    RespelledProduct,
     /// Another expected value in the test of each member of the request, as far as they go; if none of them has any,
     /// what nothing can meet.
     Expectations,
@@ -213,20 +218,7 @@ impl Experiment {
                 plant: Plant::Nothing,
             }),
             Self::OracleMutants { members, .. } => oracle_mutation::step(members, ran),
-            Self::Sentinels { runner, success_exit } => {
-                let step = |subject, base| Step {
-                    subject,
-                    base,
-                    plant: Plant::Sentinels { runner },
-                };
-                match ran {
-                    [] => Some(step("sentinels", Base::Candidate)),
-                    [now] if !now.planted.is_empty() && !sentinel_pair::shown(now, *success_exit) => {
-                        Some(step("sentinels at t0", Base::Start))
-                    }
-                    _ => None,
-                }
-            }
+            Self::Sentinels(suite) => sentinel_pair::step(suite, ran),
             Self::KillSet(suites) => kill_set::step(suites, ran),
             Self::Order(suite) => order::step(suite, ran),
             Self::Review(_) => judge::step(ran),

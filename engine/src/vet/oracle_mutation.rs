@@ -59,7 +59,7 @@ fn plan(case: &Case<'_>) -> Plan {
 }
 
 /// Members that pass and did not at the start; none where nothing is known of the start.
-fn newly_passing(case: &Case<'_>) -> Vec<String> {
+pub(super) fn newly_passing(case: &Case<'_>) -> Vec<String> {
     let facts = case.facts;
     let passing = facts
         .members

@@ -46,6 +46,7 @@ const FUNCTIONS: &[&str] = &["function_declaration", "method_declaration", "func
 pub(super) static GRAMMAR: Grammar = Grammar {
     grammar: || tree_sitter_go::LANGUAGE.into(),
     comments: &["comment"],
+    remark: "//",
     documentation: |_, _| false,
     definitions: &[
         Shape {

@@ -59,6 +59,7 @@ const PRIMITIVES: &[(&str, &str, &str)] = &[
 pub(super) static GRAMMAR: Grammar = Grammar {
     grammar: || tree_sitter_java::LANGUAGE.into(),
     comments: &["line_comment", "block_comment"],
+    remark: "//",
     documentation: |_, _| false,
     definitions: &[Shape {
         kind: "method_declaration",

@@ -67,6 +67,7 @@ pub(super) const ARID: &[&str] = &["import_statement", "decorator"];
 pub(super) const BASE: Grammar = Grammar {
     grammar: || tree_sitter_javascript::LANGUAGE.into(),
     comments: &["comment"],
+    remark: "//",
     documentation: |tree, id| {
         tree.kind(id) == "expression_statement" && tree.parts(id).next().is_some_and(|part| tree.kind(part) == "string")
     },

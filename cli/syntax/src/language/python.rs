@@ -44,6 +44,7 @@ const CLAIMS: &[Claim] = &[
 pub(super) static GRAMMAR: Grammar = Grammar {
     grammar: || tree_sitter_python::LANGUAGE.into(),
     comments: &["comment", "line_continuation"],
+    remark: "#",
     documentation: |tree, id| {
         tree.kind(id) == "expression_statement" && {
             let mut parts = tree.parts(id);

@@ -55,6 +55,7 @@ const CLAIMS: &[Claim] = &[
 pub(super) static GRAMMAR: Grammar = Grammar {
     grammar: || tree_sitter_rust::LANGUAGE.into(),
     comments: &["line_comment", "block_comment"],
+    remark: "//",
     documentation: |_, _| false,
     definitions: &[Shape {
         kind: "function_item",

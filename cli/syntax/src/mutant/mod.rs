@@ -8,9 +8,12 @@ mod code;
 mod failure;
 mod literal;
 mod oracle;
+mod spelling;
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
+
+pub use spelling::respelled;
 
 use crate::tree::{Tree, Unknown};
 use crate::{Language, Span};

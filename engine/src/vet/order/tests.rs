@@ -28,6 +28,8 @@ fn shown<'a>(step: &Step, suite: &'a Suite, failing: &dyn Fn(&str, &str) -> bool
         Plant::Order(Order::Alone(number)) => suite.alone(number),
         Plant::Nothing
         | Plant::Sentinels { .. }
+        | Plant::Respelled
+        | Plant::RespelledProduct
         | Plant::Expectations
         | Plant::Opposites { .. }
         | Plant::Failures { .. }
@@ -46,6 +48,8 @@ fn shown<'a>(step: &Step, suite: &'a Suite, failing: &dyn Fn(&str, &str) -> bool
         Plant::Order(Order::Alone(_)) => alone,
         Plant::Nothing
         | Plant::Sentinels { .. }
+        | Plant::Respelled
+        | Plant::RespelledProduct
         | Plant::Expectations
         | Plant::Opposites { .. }
         | Plant::Failures { .. }

@@ -18,6 +18,9 @@ use crate::oracle::perturb::order;
 use crate::tree::{Entry, Kind, Manifest, TreeId};
 use crate::world::surface::class;
 
+/// Files that are spelled otherwise.
+const RESPELLED_MAX: usize = 1_024;
+
 impl Place<'_> {
     pub(super) fn product<'b>(&'b self, candidate: &'b Manifest) -> Product<'b> {
         Product {
@@ -67,28 +70,47 @@ impl Place<'_> {
         let Experiment::OracleMutants { members, mutants_max } = &request.experiment else {
             return Ok(Changed::default());
         };
-        let policy = &self.state.facts.policy().guards;
         let may_hold_tests = |path: &&str| {
-            let own = Bytes(path.as_bytes().to_vec());
-            let watched = || {
-                let named = surface::test_source(&own.0) || self.suites.holds(&own);
-                named || class(self.suites, policy, &own).is_some()
-            };
-            Language::of(path).is_some_and(|language| !language.in_source.is_empty() || watched())
+            Language::of(path).is_some_and(|language| !language.in_source.is_empty() || self.is_watched(path))
         };
-        let files = candidate.entries().iter().filter(|entry| entry.kind == Kind::File);
-        let paths = files.filter_map(|entry| std::str::from_utf8(&entry.path).ok());
-        let content = |path: &str| {
-            let entry = candidate.entry(path.as_bytes()).ok_or("it is not in the tree")?;
-            let content = self.world.tree.content(&entry.digest);
-            content.map_err(|error| format!("{path}: {error}"))
-        };
+        let content = |path: &str| self.content(candidate, path);
         let sources = Sources {
-            paths: paths.filter(may_hold_tests).collect(),
+            paths: files(candidate).filter(may_hold_tests).collect(),
             content: &content,
         };
         let max = usize::try_from(*mutants_max).unwrap_or(usize::MAX);
         expected::change(&sources, members, max, demand)
+    }
+
+    /// The tests of a tree, or what is none of them, in other words that mean the same.
+    pub(super) fn respelled(&self, tree: &Manifest, tests: bool) -> Result<Changed, String> {
+        let mark = drawn()?.to_string();
+        let mut respelled = Vec::new();
+        for path in files(tree)
+            .filter(|path| self.is_watched(path) == tests)
+            .take(RESPELLED_MAX)
+        {
+            let Some(language) = Language::of(path) else {
+                continue;
+            };
+            if let Ok(text) = syntax::respelled(language, &self.content(tree, path)?, &mark) {
+                respelled.push((path.to_owned(), text));
+            }
+        }
+        Ok(Changed::respelled(respelled))
+    }
+
+    /// A file of tests, or of what tests are made of.
+    fn is_watched(&self, path: &str) -> bool {
+        let own = Bytes(path.as_bytes().to_vec());
+        let named = surface::test_source(&own.0) || self.suites.holds(&own);
+        named || class(self.suites, &self.state.facts.policy().guards, &own).is_some()
+    }
+
+    fn content(&self, tree: &Manifest, path: &str) -> Result<Vec<u8>, String> {
+        let entry = tree.entry(path.as_bytes()).ok_or("it is not in the tree")?;
+        let content = self.world.tree.content(&entry.digest);
+        content.map_err(|error| format!("{path}: {error}"))
     }
 
     /// Changes of the candidate's product, by a seed that nobody has known before.
@@ -116,6 +138,12 @@ impl Place<'_> {
         let max = usize::try_from(suites.drawn()).unwrap_or(usize::MAX);
         Drawn::of(&trees, max, drawn()?)
     }
+}
+
+/// Files with a name that is text.
+fn files(tree: &Manifest) -> impl Iterator<Item = &str> {
+    let files = tree.entries().iter().filter(|entry| entry.kind == Kind::File);
+    files.filter_map(|entry| std::str::from_utf8(&entry.path).ok())
 }
 
 /// One mutant of the product, and with the first of them what else there is.

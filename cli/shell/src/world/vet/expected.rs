@@ -56,6 +56,14 @@ impl Changed {
         }
     }
 
+    /// Sources in other words, which change nothing.
+    pub(super) fn respelled(files: Vec<(String, Vec<u8>)>) -> Self {
+        Self {
+            files,
+            mutants: Vec::new(),
+        }
+    }
+
     /// # Errors
     /// When the copy cannot be written to.
     pub(super) fn write(&self, copy: &Path) -> io::Result<()> {

@@ -74,7 +74,6 @@ impl<'a> Place<'a> {
         let mut seed = None;
         let changed = match &step.plant {
             Plant::Nothing
-            | Plant::Sentinels { .. }
             | Plant::Order(_)
             | Plant::Code { .. }
             | Plant::Coverage
@@ -93,6 +92,8 @@ impl<'a> Place<'a> {
                     changed
                 })
             }
+            Plant::Sentinels { .. } | Plant::Respelled => self.respelled(&copied, true)?,
+            Plant::RespelledProduct => self.respelled(&copied, false)?,
             Plant::Expectations => self.changed(request, &candidate, Demand::Another)?,
             Plant::Opposites { of } => self.changed(request, &candidate, Demand::Opposite(of))?,
             Plant::Failures { of } => self.changed(request, &candidate, Demand::Impossible(of))?,
@@ -125,6 +126,8 @@ impl<'a> Place<'a> {
         let mut change = surrounded.change.clone();
         let mut planted = match step.plant {
             Plant::Nothing
+            | Plant::Respelled
+            | Plant::RespelledProduct
             | Plant::Expectations
             | Plant::Opposites { .. }
             | Plant::Failures { .. }
