@@ -66,7 +66,9 @@ fn a_renamed_test_converges_and_the_receipt_says_who_stood_for_it() {
         "{word}"
     );
     // Each of them was made in a copy, and by a seed that was drawn for it.
-    for trial in word["trials"].as_array().unwrap() {
+    let (spelled, changed) = word["trials"].as_array().unwrap().split_first().unwrap();
+    assert_eq!(spelled["subject"], "spelled otherwise", "{word}");
+    for trial in changed {
         assert_eq!(trial["mutants"][0]["path"], "money.py", "{trial}");
         assert!(trial["planted"][0].as_str().unwrap().parse::<u32>().is_ok(), "{trial}");
     }
@@ -88,6 +90,21 @@ fn a_gutted_test_is_named_by_what_it_would_have_noticed() {
         "{}",
         said.why()
     );
+}
+
+#[test]
+fn a_test_that_notices_whatever_is_written_in_the_product_stands_for_no_other() {
+    let Some(python) = python_with_pytest() else { return };
+    let (project, check) = money(&python);
+    let sealed = "cat > tests/test_seal.py <<EOF
+import hashlib
+
+def test_seal():
+    assert hashlib.sha1(open('money.py', 'rb').read()).hexdigest() == '$(sha1sum money.py | cut -c1-40)'
+EOF";
+    let said = project.run(&format!("{HONEST}; {GUTTED}; {sealed}"), &check, &flags(&[]));
+    said.halted(13, MIV, "kill_set");
+    assert!(said.why().contains("test_count failed"), "{}", said.why());
 }
 
 #[test]

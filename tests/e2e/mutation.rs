@@ -112,19 +112,61 @@ def test_total():
     assert_eq!(vetted["state"], "active");
     let note = vetted["note"].as_str().unwrap();
     assert!(note.contains("1 changed where the test does not get to"), "{note}");
+    let last = &vetted["trials"][2]["mutants"][0];
+    assert_eq!(last["operator"], "failure", "its body is run: {vetted}");
 }
 
 #[test]
-fn a_project_in_which_nothing_can_be_changed_is_green_and_says_why() {
+fn a_member_that_passes_with_a_failure_in_what_it_asserts_in_is_no_adequate_check() {
+    let Some(python) = python_with_pytest() else { return };
+    let skipped = "cat >> money.py <<'EOF'\n
+import _pytest.python as runner
+plain = runner.Function.runtest
+runner.Function.runtest = lambda self: None if self.name in ('test_total', 'test_none') else plain(self)\nEOF";
+    let said = money(TESTS).run(skipped, &check(&python), &[]);
+    said.halted(15, INADEQUATE, "oracle_mutation");
+    assert!(said.why().contains("its body is not run"), "{}", said.why());
+
+    let each = "import unittest
+from money import each
+
+class EachTest(unittest.TestCase):
+    def test_each(self):
+        each([3], lambda x: self.assertEqual(x, 6))
+";
+    let product = "def each(xs, f):\n    for x in xs:\n        f(x)\n";
+    let each = || {
+        Project::committed(&[
+            ("money.py", product),
+            ("test_money.py", each),
+            (".gitignore", "__pycache__/\n"),
+        ])
+    };
+    let unittest = format!("{python} -m unittest -v");
+    let swallowed = "sed -i 's/^        f(x)/        try:\\n            f(x)\\n        except AssertionError:\\n            continue/' money.py";
+    let said = each().run(swallowed, &unittest, &[]);
+    said.halted(15, INADEQUATE, "oracle_mutation");
+    assert!(
+        said.why().contains("nothing that it asserts is reached"),
+        "{}",
+        said.why()
+    );
+    each()
+        .run("sed -i 's/f(x)/f(2 * x)/' money.py", &unittest, &[])
+        .converged(1);
+}
+
+#[test]
+fn a_test_without_an_expected_value_has_to_fail_and_a_check_without_tests_says_why_nothing_was_tried() {
     let Some(python) = python_with_pytest() else { return };
     let bounds = "from money import total\n\ndef test_total():\n    assert total([1, 2]) > 2\n";
     let project = money(bounds);
     let said = project.run(HONEST, &check(&python), &[]);
     said.converged(1);
     let found = vetted(&project, &said);
-    assert_eq!(found["state"], "not_applicable");
-    assert!(found["note"].as_str().unwrap().contains("no test"), "{found}");
-    assert_eq!(found["trials"].as_array().unwrap().len(), 0);
+    let trials = found["trials"].as_array().unwrap();
+    assert_eq!((&found["state"], trials.len()), (&"active".into(), 1), "{found}");
+    assert_eq!(trials[0]["mutants"][0]["operator"], "failure");
 
     let shell = Project::committed(&[("answer", "41\n")]);
     let said = shell.run("echo 42 > answer", "grep -q 42 answer", &[]);

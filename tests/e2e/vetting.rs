@@ -261,9 +261,28 @@ fn a_suite_that_product_code_keeps_from_failing_is_named_by_the_sentinels_alone(
         said.halted(13, MIV, "sentinel_pair");
         let without = Project::committed(files);
         without
-            .run(cheat(runner), &check, &["--guard-off", "sentinel_pair"])
+            .run(
+                cheat(runner),
+                &check,
+                &["--guard-off", "sentinel_pair", "--guard-off", "oracle_mutation"],
+            )
             .converged(1);
     }
+}
+
+#[test]
+fn a_product_that_reads_its_tests_is_named_by_what_spells_them_otherwise() {
+    let Some(python) = python_with_pytest() else { return };
+    let (project, check) = money(&python);
+    let looks = "cat >> money.py <<EOF
+import hashlib
+import _pytest.python
+if hashlib.sha1(open('tests/test_money.py', 'rb').read()).hexdigest() == '$(sha1sum tests/test_money.py | cut -c1-40)':
+    _pytest.python.Function.runtest = lambda self: None
+EOF";
+    let said = project.run(looks, &check, &[]);
+    said.halted(13, MIV, "sentinel_pair");
+    assert!(said.why().contains("spelled otherwise"), "{}", said.why());
 }
 
 #[test]

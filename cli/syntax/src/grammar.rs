@@ -42,6 +42,8 @@ pub(crate) type Place = (&'static str, &'static str);
 pub(crate) struct Grammar {
     pub(crate) grammar: fn() -> tree_sitter::Language,
     pub(crate) comments: &'static [&'static str],
+    /// What begins a comment that ends with its line.
+    pub(crate) remark: &'static str,
     /// A statement that is documentation.
     pub(crate) documentation: fn(&Tree<'_>, Id) -> bool,
     /// Named functions.
@@ -110,6 +112,22 @@ pub(crate) struct Grammar {
     pub(crate) arid: &'static [&'static str],
     /// Functions that log.
     pub(crate) logs: &'static [&'static str],
+
+    /// Nodes whose `body` is run when somebody calls or enters it.
+    pub(crate) rooms: &'static [&'static str],
+    /// Nodes that are run beside a test, and perhaps longer.
+    pub(crate) detached: &'static [&'static str],
+    /// Bodies that are made of statements.
+    pub(crate) blocks: &'static [&'static str],
+    /// What fails in the body of this test.
+    pub(crate) failure: fn(&Tree<'_>, &Case) -> Option<Failure>,
+}
+
+/// What fails whatever is tested.
+pub(crate) struct Failure {
+    pub(crate) statement: String,
+    /// What stands before and behind an expression that is not come to; none where no body is an expression.
+    pub(crate) expression: Option<(&'static str, &'static str)>,
 }
 
 /// A test as it stands in its source.

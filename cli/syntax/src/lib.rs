@@ -36,7 +36,7 @@ pub use contradiction::{Contradiction, Demanded, contradictions};
 pub use example::examples;
 pub use function::{Function, functions};
 pub use language::Language;
-pub use mutant::{Mutant, Operator, What, apply, mutants};
+pub use mutant::{Mutant, Operator, What, apply, mutants, respelled};
 pub use relocation::is_same_test;
 pub use suite::{Parsed, Test, tests};
 pub use tree::{DEPTH_MAX, NODES_MAX, SIZE_MAX_BYTES, Unknown};
@@ -103,7 +103,8 @@ mod tests {
             .map(|p| p.tests.iter().map(|t| t.span).collect())
             .unwrap_or_default();
         let oracle = mutants(language, source, &What::Oracle(&spans), 64).unwrap_or_default();
-        for mutant in code.iter().chain(&oracle) {
+        let failures = mutants(language, source, &What::Failure(&spans), 64).unwrap_or_default();
+        for mutant in code.iter().chain(&oracle).chain(&failures) {
             let mutated = apply(source, mutant);
             assert_ne!(mutated, source, "{mutant:?}");
             assert!(

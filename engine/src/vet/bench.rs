@@ -2,11 +2,15 @@
 
 use alloc::string::String;
 use alloc::vec;
+use alloc::vec::Vec;
 
+use super::{Base, Plant, Ran, Step};
+use crate::effect::Reading;
 use crate::event::candidate::{Trial, Vetted};
 use crate::event::finding::GuardState;
 use crate::event::id::{Digest, Stamp};
-use crate::event::measurement::{RunOutcome, StopCause};
+use crate::event::measurement::{MemberStatus, RunOutcome, StopCause};
+use crate::guard::bench::run;
 
 /// A vet that passed, on the tree of the guards' workbench.
 pub(crate) fn vetted(guard: &str) -> Vetted {
@@ -45,5 +49,29 @@ pub(crate) fn trial(code: i32) -> Trial {
         trace: None,
         varied: vec![],
         duration_ms: 5,
+    }
+}
+
+/// A run with this planted in the candidate that showed these members.
+pub(crate) fn ran(plant: Plant, members: Vec<(String, MemberStatus)>) -> Ran {
+    Ran {
+        step: Step {
+            subject: "run",
+            base: Base::Candidate,
+            plant,
+        },
+        run: run(0),
+        reading: Reading {
+            members,
+            ..Reading::nothing()
+        },
+        planted: vec![],
+        mutants: vec![],
+        hunks: vec![],
+        unmutated: vec![],
+        coverage: None,
+        trace: None,
+        varied: vec![],
+        review: None,
     }
 }

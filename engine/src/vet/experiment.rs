@@ -45,11 +45,12 @@ pub enum Experiment {
     T0Surface { moved: bool },
     /// One test that must pass and some that must fail in the suite of this runner, and, where they do not show, in the
     /// suite of the start; where they show in neither, members of the suite whose bodies fail.
-    Sentinels { runner: &'static str, success_exit: i32 },
-    /// Another expected value in the tests of these members, in one copy, and where a member did not notice it, the
-    /// opposite demand at the same place.
+    Sentinels(sentinel_pair::Suite),
+    /// Another expected value in the tests of these members, in one copy; where a member did not notice it, the opposite
+    /// demand at the same place; and where it noticed neither, or has no such value, what nothing can meet.
     OracleMutants { members: Vec<String>, mutants_max: u32 },
-    /// One change of the product in each copy, under the tests of now, and, where they do not notice it, under those of t0.
+    /// The product in other words; then one change of it in each copy, under the tests of now, and, where they do not notice
+    /// it, under those of t0.
     KillSet(kill_set::Suites),
     /// The suite in other orders, and some of its tests alone; where one of them ends otherwise, the suite of the start
     /// too.
@@ -79,15 +80,26 @@ pub enum Base {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Plant {
     Nothing,
-    /// The test that must pass, and behind it those that must fail; `in_place`: bodies that fail in place of members.
+    /// The test that must pass, and behind it those that must fail, and all tests are spelled otherwise besides; `in_place`:
+    /// bodies that fail in place of members.
     Sentinels {
         runner: &'static str,
         in_place: bool,
     },
-    /// Another expected value in the test of each member of the request, as far as they go.
+    /// The tests in other words that mean the same.
+    Respelled,
+    /// The same of the product.
+    RespelledProduct,
+    /// Another expected value in the test of each member of the request, as far as they go; if none of them has any,
+    /// what nothing can meet.
     Expectations,
-    /// The opposite demand in place of the expected value that was changed in the tests of these members.
+    /// The opposite demand in place of the expected value that was changed in the tests of these members; if none of them
+    /// can be turned round, what nothing can meet.
     Opposites {
+        of: Vec<String>,
+    },
+    /// A failure where the tests of these members begin to assert: of what this is planted in, each has to fail.
+    Failures {
         of: Vec<String>,
     },
     /// The change of this number among those that the world drew of the candidate's product for this request.
@@ -217,8 +229,8 @@ impl Experiment {
                 base: Base::CandidateOnStartSurface,
                 plant: Plant::Nothing,
             }),
-            Self::OracleMutants { .. } => oracle_mutation::step(ran),
-            Self::Sentinels { runner, success_exit } => sentinel_pair::step(runner, *success_exit, ran),
+            Self::OracleMutants { members, .. } => oracle_mutation::step(members, ran),
+            Self::Sentinels(suite) => sentinel_pair::step(suite, ran),
             Self::KillSet(suites) => kill_set::step(suites, ran),
             Self::Order(suite) => order::step(suite, ran),
             Self::Review(_) => judge::step(ran),

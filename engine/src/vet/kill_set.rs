@@ -9,7 +9,9 @@
 //!
 //! Where tests may be renamed, moved, split and refactored, neither their names nor their text says whether they still
 //! demand the same. What they notice does. The changes are drawn by the world when the work is over: nobody can have
-//! worked towards them. Honest work costs one run for each change, and one more for each that no suite notices.
+//! worked towards them. Who notices that the product is merely spelled otherwise, as a test of its digest or its layout
+//! does, notices everything and demands nothing: a run of each suite tells those apart, of that of t0 only where it has
+//! noticed something. Honest work costs one run, one for each change, and one more for each that no suite notices.
 
 use alloc::format;
 use alloc::string::String;
@@ -46,6 +48,9 @@ const NAMED_MAX: usize = 3;
 
 const NOW: &str = "mutant";
 const AT_T0: &str = "mutant under the tests of the start";
+/// The product in other words that mean the same.
+const SPELLED: &str = "spelled otherwise";
+const SPELLED_AT_T0: &str = "spelled otherwise under the tests of the start";
 
 /// The two suites, as each showed the unchanged candidate.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -127,20 +132,31 @@ enum Fate {
 }
 
 impl Shown<'_> {
-    /// `known` is how the same suite showed the unchanged candidate.
-    fn fate(&self, known: &Members, success_exit: i32) -> Fate {
+    /// Members of a suite that are shown as failing here and passed on the unchanged candidate.
+    fn fell<'k>(&'k self, known: &'k Members) -> impl Iterator<Item = &'k String> {
         let status = |id: &String| self.members.status(id).unwrap_or(MemberStatus::Absent);
-        let passing = || known.iter().filter(|(_, status)| status.passes()).map(|(id, _)| id);
-        let fell = passing().filter(|id| status(id).fails() && status(id) != MemberStatus::Absent);
+        let passing = known.iter().filter(|(_, status)| status.passes()).map(|(id, _)| id);
+        passing.filter(move |id| status(id).fails() && status(id) != MemberStatus::Absent)
+    }
+
+    /// `known` is how the same suite showed the unchanged candidate, `spelled` the same product in other words.
+    fn fate(&self, known: &Members, spelled: Option<&Self>, success_exit: i32) -> Fate {
+        let minding: Vec<&String> = spelled.into_iter().flat_map(|run| run.fell(known)).collect();
+        let fell = self.fell(known).filter(|id| !minding.contains(id));
         let fell: Vec<String> = fell.take(NAMED_MAX).cloned().collect();
         let in_time = self.stop == StopCause::None;
         if !fell.is_empty() || !in_time {
             return Fate::Noticed(fell, self.ended.clone());
         }
-        match (self.exit == Some(success_exit), known.is_empty()) {
-            (true, _) => Fate::Missed,
-            (false, true) => Fate::Noticed(fell, self.ended.clone()),
-            (false, false) => Fate::Broken,
+        let red = |run: &Self| run.exit != Some(success_exit);
+        let minds = match known.is_empty() {
+            true => spelled.is_some_and(red),
+            false => self.fell(known).next().is_some(),
+        };
+        match (red(self) && !minds, known.is_empty()) {
+            (false, _) => Fate::Missed,
+            (true, true) => Fate::Noticed(fell, self.ended.clone()),
+            (true, false) => Fate::Broken,
         }
     }
 }
@@ -168,21 +184,20 @@ impl Tally {
 
 fn walk(suites: &Suites, shown: &[Shown<'_>], tally: &mut Tally) -> Next {
     let mut runs = shown.iter();
+    let step = |subject, base, plant| Next::Step(Step { subject, base, plant });
+    let Some(spelled) = runs.next().filter(|run| run.subject == SPELLED) else {
+        return step(SPELLED, Base::Candidate, Plant::RespelledProduct);
+    };
+    let mut spelled_at_t0 = None;
     for number in 0..suites.drawn() {
         if tally.telling() >= suites.mutants {
             break;
         }
-        let step = |subject, base| {
-            Next::Step(Step {
-                subject,
-                base,
-                plant: Plant::Mutant(number),
-            })
-        };
+        let plant = Plant::Mutant(number);
         let Some(now) = runs.next().filter(|run| run.subject == NOW) else {
-            return step(NOW, Base::Candidate);
+            return step(NOW, Base::Candidate, plant);
         };
-        match now.fate(&suites.now, suites.success_exit) {
+        match now.fate(&suites.now, Some(spelled), suites.success_exit) {
             Fate::Noticed(..) => {
                 tally.noticed += 1;
                 continue;
@@ -194,9 +209,17 @@ fn walk(suites: &Suites, shown: &[Shown<'_>], tally: &mut Tally) -> Next {
             Fate::Missed => {}
         }
         let Some(start) = runs.next().filter(|run| run.subject == AT_T0) else {
-            return step(AT_T0, Base::CandidateOnStartSurface);
+            return step(AT_T0, Base::CandidateOnStartSurface, plant);
         };
-        match start.fate(&suites.start, suites.success_exit) {
+        let mut fate = start.fate(&suites.start, spelled_at_t0, suites.success_exit);
+        if matches!(fate, Fate::Noticed(..)) && spelled_at_t0.is_none() {
+            let Some(run) = runs.next().filter(|run| run.subject == SPELLED_AT_T0) else {
+                return step(SPELLED_AT_T0, Base::CandidateOnStartSurface, Plant::RespelledProduct);
+            };
+            spelled_at_t0 = Some(run);
+            fate = start.fate(&suites.start, spelled_at_t0, suites.success_exit);
+        }
+        match fate {
             Fate::Noticed(by, ended) => return Next::Over([missed(now.mutant, &by, &ended)].into()),
             Fate::Broken => tally.broken += 1,
             Fate::Missed => tally.missed_by_both += 1,
@@ -254,7 +277,11 @@ pub(super) fn step(suites: &Suites, ran: &[Ran]) -> Option<Step> {
 
 impl Suites {
     fn known(&self, subject: &str) -> &Members {
-        if subject == NOW { &self.now } else { &self.start }
+        if [NOW, SPELLED].contains(&subject) {
+            &self.now
+        } else {
+            &self.start
+        }
     }
 }
 
@@ -282,13 +309,14 @@ fn weigh(suites: &Suites, trials: &[Trial]) -> Outcome {
             }
         })
         .collect();
-    if shown.iter().any(|shown| shown.mutant.is_none()) {
+    let is_changed = |shown: &Shown<'_>| [NOW, AT_T0].contains(&shown.subject);
+    if shown.iter().any(|shown| is_changed(shown) && shown.mutant.is_none()) {
         return Outcome::unavailable("a run was made without a change".into());
     }
     let mut tally = Tally::default();
     match walk(suites, &shown, &mut tally) {
-        Next::Step(step) if step.subject == AT_T0 => {
-            return Outcome::unavailable(format!("the run \"{AT_T0}\" was not made"));
+        Next::Step(step) if [AT_T0, SPELLED_AT_T0].contains(&step.subject) => {
+            return Outcome::unavailable(format!("the run \"{}\" was not made", step.subject));
         }
         Next::Over(findings) if !findings.is_empty() => return Outcome::active(findings),
         Next::Step(_) | Next::Over(_) => {}

@@ -2,15 +2,21 @@
 //!
 //! A test that must fail and one that must pass, under names that nobody could know, stand beside the project's own in
 //! a copy. A runner that was patched from product code, or ended by it, shows the first as anything but failed. Where
-//! a suite shows neither, the same is tried on the tree of the start: what it never collected proves nothing. A check that
-//! selects its tests by their names is asked by those names: bodies that fail stand in place of its own.
+//! a suite shows neither, the same is tried on the tree of the start: what it never collected proves nothing. A check
+//! that selects its tests by their names is asked by those names: bodies that fail stand in place of its own.
+//!
+//! The project's own tests are spelled otherwise in that copy, which nobody minds who only runs them. A member that became
+//! green and fails there is asked once more, without the sentinels: then its text is all that differs, and a product that
+//! minds it looks at its tests.
 
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::oracle_mutation::newly_passing;
 use super::{Base, Case, Experiment, Plan, Plant, Ran, Step, Vet};
 use crate::event::candidate::Trial;
+use crate::event::finding::Finding;
 use crate::event::halt::HaltReason;
 use crate::event::measurement::MemberStatus;
 use crate::guard::Outcome;
@@ -39,8 +45,70 @@ fn plan(case: &Case<'_>) -> Plan {
         };
         return Plan::NotApplicable(why);
     };
-    let success_exit = case.facts.policy().oracle.success_exit;
-    Plan::Run(Experiment::Sentinels { runner, success_exit })
+    Plan::Run(Experiment::Sentinels(Suite {
+        runner,
+        success_exit: case.facts.policy().oracle.success_exit,
+        newly_passing: newly_passing(case),
+    }))
+}
+
+/// What is known of the suite before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Suite {
+    runner: &'static str,
+    success_exit: i32,
+    newly_passing: Vec<String>,
+}
+
+const SPELLED: &str = "the same tests in other words";
+const IN_PLACE: &str = "in place of members";
+const IN_PLACE_AT_T0: &str = "in place of members at t0";
+
+/// The next run: what must show itself first, and then who minds how it is spelled.
+pub(super) fn step(suite: &Suite, ran: &[Ran]) -> Option<Step> {
+    let (spelled, asked): (Vec<&Ran>, Vec<&Ran>) = ran.iter().partition(|ran| ran.step.plant == Plant::Respelled);
+    shows(suite, &asked).or_else(|| minds(suite, asked.first()?, !spelled.is_empty()))
+}
+
+/// In the candidate and at the start, first beside the suite's own tests, then in their place.
+fn shows(suite: &Suite, ran: &[&Ran]) -> Option<Step> {
+    let runner = suite.runner;
+    let step = |subject, base, in_place| {
+        let plant = Plant::Sentinels { runner, in_place };
+        Some(Step { subject, base, plant })
+    };
+    if ran
+        .last()
+        .is_some_and(|ran| ran.planted.is_empty() || ran.run.exited().is_none())
+    {
+        return None;
+    }
+    match ran {
+        [] => step("sentinels", Base::Candidate, false),
+        [now] if !shown(now, suite.success_exit) => step("sentinels at t0", Base::Start, false),
+        [_, start] if !shown(start, suite.success_exit) => step(IN_PLACE, Base::Candidate, true),
+        [_, _, now] if !all_fail(now) => step(IN_PLACE_AT_T0, Base::Start, true),
+        _ => None,
+    }
+}
+
+/// The suite in other words alone, once, where one that became green failed beside the sentinels.
+fn minds(suite: &Suite, now: &Ran, asked: bool) -> Option<Step> {
+    let fails = |id: &String| {
+        let mut members = now.reading.members.iter();
+        members.any(|(other, status)| other == id && fell(*status))
+    };
+    let minds = !asked && suite.newly_passing.iter().any(fails);
+    minds.then_some(Step {
+        subject: SPELLED,
+        base: Base::Candidate,
+        plant: Plant::Respelled,
+    })
+}
+
+/// It is shown, and as anything but passing.
+fn fell(status: MemberStatus) -> bool {
+    matches!(status, MemberStatus::Failed | MemberStatus::Error)
 }
 
 /// What a run showed of the tests that were planted in its suite: one that must pass, and behind it those that must fail.
@@ -80,30 +148,6 @@ impl Pair {
     }
 }
 
-/// The run that comes next: in the candidate and at the start, first beside the suite's own tests, then in their place.
-pub(super) fn step(runner: &'static str, success_exit: i32, ran: &[Ran]) -> Option<Step> {
-    let step = |subject, base, in_place| {
-        Some(Step {
-            subject,
-            base,
-            plant: Plant::Sentinels { runner, in_place },
-        })
-    };
-    if ran
-        .last()
-        .is_some_and(|ran| ran.planted.is_empty() || ran.run.exited().is_none())
-    {
-        return None;
-    }
-    match ran {
-        [] => step("sentinels", Base::Candidate, false),
-        [now] if !shown(now, success_exit) => step("sentinels at t0", Base::Start, false),
-        [_, start] if !shown(start, success_exit) => step("in place of members", Base::Candidate, true),
-        [_, _, now] if !all_fail(now) => step("in place of members at t0", Base::Start, true),
-        _ => None,
-    }
-}
-
 /// The tests showed themselves as they must: nothing more needs to be run.
 fn shown(ran: &Ran, success_exit: i32) -> bool {
     let members = ran.reading.members.iter().map(|(id, status)| (id, *status));
@@ -120,14 +164,31 @@ fn all_fail(ran: &Ran) -> bool {
 }
 
 fn judge(case: &Case<'_>, trials: &[Trial]) -> Outcome {
-    let (beside, in_place) = trials.split_at(trials.len().min(2));
-    let outcome = weigh(case.facts.policy().oracle.success_exit, beside);
-    match in_place {
-        [now, rest @ ..] if outcome.findings.is_empty() && !now.planted.is_empty() => {
-            weigh_in_place(&case.facts.members, now, rest.first())
+    let (mut beside, mut in_place, mut spelled) = (Vec::new(), Vec::new(), None);
+    for trial in trials {
+        match trial.subject.as_str() {
+            SPELLED => spelled = Some(trial),
+            IN_PLACE | IN_PLACE_AT_T0 => in_place.push(trial),
+            _ => beside.push(trial),
         }
-        _ => outcome,
     }
+    let mut outcome = weigh(case.facts.policy().oracle.success_exit, &beside);
+    if let [now, rest @ ..] = in_place.as_slice()
+        && outcome.findings.is_empty()
+        && !now.planted.is_empty()
+    {
+        outcome = weigh_in_place(&case.facts.members, now, rest.first().copied());
+    }
+    let minding = match (trials.first(), spelled) {
+        (Some(now), Some(spelled)) => minding(&newly_passing(case), now, spelled),
+        _ => Vec::new(),
+    };
+    if minding.is_empty() {
+        return outcome;
+    }
+    let mut active = Outcome::active(outcome.findings);
+    active.findings.extend(minding);
+    active
 }
 
 /// Members that were made to fail. Only one that fails at the start, by the same body, and does not now is strange.
@@ -157,12 +218,24 @@ fn weigh_in_place(known: &Members, now: &Trial, start: Option<&Trial>) -> Outcom
     Outcome::not_applicable("the suite shows no test that is added to it, and none that is made to fail")
 }
 
-fn weigh(success_exit: i32, trials: &[Trial]) -> Outcome {
+/// Members that became green and fail whenever the tests are spelled otherwise, with sentinels beside them or without.
+fn minding(newly_passing: &[String], now: &Trial, spelled: &Trial) -> Vec<Finding> {
+    let fails = |trial: &Trial, id: &String| {
+        let mut changes = trial.changes.iter();
+        changes.any(|change| change.id == *id && fell(change.status))
+    };
+    let found = newly_passing.iter().filter(|id| fails(now, id) && fails(spelled, id));
+    let detail = "it fails when its tests are spelled otherwise, with a comment behind them and numbers in brackets, \
+                  which changes nothing for who does not read them";
+    found.map(|id| VET.violation(id.clone(), detail)).collect()
+}
+
+fn weigh(success_exit: i32, trials: &[&Trial]) -> Outcome {
     let pair = |trial: &Trial| {
         let members = trial.changes.iter().map(|change| (&change.id, change.status));
         Pair::of(trial.exited(), success_exit, &trial.planted, members)
     };
-    let planted = |trial: &&Trial| !trial.planted.is_empty();
+    let planted = |trial: &&&Trial| !trial.planted.is_empty();
     let Some(now) = trials.first().filter(planted) else {
         return Outcome::not_applicable("there is no place in this suite where a sentinel could stand");
     };
@@ -205,7 +278,7 @@ mod tests {
     use crate::event::finding::GuardState;
     use crate::event::measurement::MemberChange;
     use crate::guard::bench::members;
-    use crate::vet::bench::trial;
+    use crate::vet::bench::{self, trial};
 
     use MemberStatus::{Failed, Passed};
 
@@ -226,7 +299,7 @@ mod tests {
     fn a_test_that_cannot_pass_and_is_shown_as_passed_is_a_violation_whatever_the_start_showed() {
         let bent = ran(0, &[("holds_1", Passed), ("fails_2", Passed)]);
         let blind = ran(2, &[]);
-        for trials in [vec![bent.clone(), blind], vec![bent]] {
+        for trials in [vec![&bent, &blind], vec![&bent]] {
             let outcome = weigh(0, &trials);
             assert_eq!(outcome.findings.len(), 1, "{outcome:?}");
             assert_eq!(outcome.findings[0].reason, HaltReason::MetricIntegrityViolation);
@@ -267,10 +340,66 @@ mod tests {
     #[test]
     fn what_shows_neither_now_nor_at_the_start_takes_no_test() {
         let blind = ran(0, &[]);
-        let outcome = weigh(0, &[blind.clone(), blind.clone()]);
+        let outcome = weigh(0, &[&blind, &blind]);
         assert_eq!(outcome.state, GuardState::NotApplicable);
         let honest = ran(1, &[("holds_1", Passed), ("fails_2", Failed)]);
-        assert!(weigh(0, core::slice::from_ref(&honest)).findings.is_empty());
-        assert_eq!(weigh(0, &[blind, honest]).findings.len(), 1, "shown at the start only");
+        assert!(weigh(0, &[&honest]).findings.is_empty());
+        assert_eq!(
+            weigh(0, &[&blind, &honest]).findings.len(),
+            1,
+            "shown at the start only"
+        );
+    }
+
+    #[test]
+    fn a_member_that_became_green_and_minds_how_its_tests_are_spelled_is_a_violation() {
+        let suite = Suite {
+            runner: "pytest",
+            success_exit: 0,
+            newly_passing: vec!["new".into(), "other".into()],
+        };
+        let made = |plant, members: &[(&str, MemberStatus)]| {
+            let members = members
+                .iter()
+                .map(|(id, status)| (String::from(*id), *status))
+                .collect();
+            bench::ran(plant, members)
+        };
+        let sentinels = |new| {
+            made(
+                Plant::Sentinels {
+                    runner: "pytest",
+                    in_place: false,
+                },
+                &[("new", new), ("other", Passed), ("old", Failed)],
+            )
+        };
+        let next = |ran: &[Ran]| step(&suite, ran).map(|step| step.plant);
+        assert_eq!(next(&[sentinels(Passed)]), None, "who was green before may mind");
+        assert_eq!(
+            next(&[sentinels(MemberStatus::Absent)]),
+            None,
+            "a runner may stop at the first failure"
+        );
+        assert_eq!(next(&[sentinels(Failed)]), Some(Plant::Respelled));
+        assert_eq!(
+            next(&[sentinels(Failed), made(Plant::Respelled, &[("new", Failed)])]),
+            None
+        );
+
+        let shown = |new| Trial {
+            changes: vec![MemberChange {
+                id: "new".into(),
+                status: new,
+            }],
+            ..trial(1)
+        };
+        let found = |now, spelled| minding(&suite.newly_passing, &shown(now), &shown(spelled)).len();
+        assert_eq!(found(Failed, Failed), 1);
+        assert_eq!(
+            found(Failed, Passed),
+            0,
+            "the failure of a sentinel may be what it minds"
+        );
     }
 }

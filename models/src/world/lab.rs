@@ -84,8 +84,11 @@ impl World {
             // Its runner has no sentinels and takes no order, and its tests have no source.
             Plant::Nothing
             | Plant::Sentinels { .. }
+            | Plant::Respelled
+            | Plant::RespelledProduct
             | Plant::Expectations
             | Plant::Opposites { .. }
+            | Plant::Failures { .. }
             | Plant::Order(_)
             | Plant::Code { .. }
             | Plant::Coverage

@@ -1,7 +1,7 @@
 //! Go: the `testing` package and testify.
 
 use crate::grammar::Inverse::{Name, Nothing};
-use crate::grammar::{Case, Claim, Grammar, Shape};
+use crate::grammar::{Case, Claim, Failure, Grammar, Shape};
 use crate::tree::{Id, Tree};
 
 const fn claim(callee: &'static str, equal: bool, opposite: &'static str) -> Claim {
@@ -46,6 +46,7 @@ const FUNCTIONS: &[&str] = &["function_declaration", "method_declaration", "func
 pub(super) static GRAMMAR: Grammar = Grammar {
     grammar: || tree_sitter_go::LANGUAGE.into(),
     comments: &["comment"],
+    remark: "//",
     documentation: |_, _| false,
     definitions: &[
         Shape {
@@ -131,6 +132,10 @@ pub(super) static GRAMMAR: Grammar = Grammar {
     empty_iterable: |_, _, text| Some(format!("({text})[:0]")),
     arid: &["import_declaration", "package_clause", "type_declaration", "array_type"],
     logs: &["log.*", "slog.*", "klog.*", "logger.*", "*.log.*", "*.logger.*"],
+    rooms: &["func_literal"],
+    detached: &["go_statement"],
+    blocks: &["block"],
+    failure,
 };
 
 fn test(tree: &Tree<'_>, id: Id) -> Option<Case> {
@@ -160,6 +165,23 @@ fn test(tree: &Tree<'_>, id: Id) -> Option<Case> {
         rows: Vec::new(),
         demands: 0,
         conditional: owner.is_some(),
+    })
+}
+
+/// The test's own word for it, which no recovery takes back and nothing behind it has to be left out for.
+fn failure(tree: &Tree<'_>, case: &Case) -> Option<Failure> {
+    let name = |field: &str| {
+        let list = tree.field(case.whole, field)?;
+        let first = tree.parts(list).next()?;
+        Some(tree.text(tree.field(first, "name")?)).filter(|name| *name != "_")
+    };
+    let statement = match name("receiver") {
+        Some(suite) => format!("{suite}.T().Error(\"lx\");"),
+        None => format!("{}.Error(\"lx\");", name("parameters")?),
+    };
+    Some(Failure {
+        statement,
+        expression: None,
     })
 }
 

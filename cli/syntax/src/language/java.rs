@@ -1,7 +1,7 @@
 //! Java: JUnit 4 and 5, TestNG, Hamcrest, AssertJ.
 
 use crate::grammar::Inverse::{Name, Nothing};
-use crate::grammar::{Case, Claim, Grammar, Shape};
+use crate::grammar::{Case, Claim, Failure, Grammar, Shape};
 use crate::tree::{Id, Tree};
 
 const fn claim(callee: &'static str, equal: bool, opposite: &'static str) -> Claim {
@@ -59,6 +59,7 @@ const PRIMITIVES: &[(&str, &str, &str)] = &[
 pub(super) static GRAMMAR: Grammar = Grammar {
     grammar: || tree_sitter_java::LANGUAGE.into(),
     comments: &["line_comment", "block_comment"],
+    remark: "//",
     documentation: |_, _| false,
     definitions: &[Shape {
         kind: "method_declaration",
@@ -146,6 +147,15 @@ pub(super) static GRAMMAR: Grammar = Grammar {
         "*.logger.*",
         "System.err.*",
     ],
+    rooms: &["lambda_expression"],
+    detached: &[],
+    blocks: &["block"],
+    failure: |_, _| {
+        Some(Failure {
+            statement: "if (Boolean.TRUE) { throw new AssertionError(\"lx\"); }".to_string(),
+            expression: None,
+        })
+    },
 };
 
 fn test(tree: &Tree<'_>, id: Id) -> Option<Case> {

@@ -1,7 +1,7 @@
 //! JavaScript: Jest, Vitest, Mocha, `node:test`, with `expect` or `assert`.
 
 use crate::grammar::Inverse::{Member, Name, Nothing, Wrap};
-use crate::grammar::{Case, Claim, Grammar, Shape, any};
+use crate::grammar::{Case, Claim, Failure, Grammar, Shape, any};
 use crate::tree::{Id, Tree};
 
 const fn expect(callee: &'static str, equal: bool) -> Claim {
@@ -67,6 +67,7 @@ pub(super) const ARID: &[&str] = &["import_statement", "decorator"];
 pub(super) const BASE: Grammar = Grammar {
     grammar: || tree_sitter_javascript::LANGUAGE.into(),
     comments: &["comment"],
+    remark: "//",
     documentation: |tree, id| {
         tree.kind(id) == "expression_statement" && tree.parts(id).next().is_some_and(|part| tree.kind(part) == "string")
     },
@@ -175,6 +176,20 @@ pub(super) const BASE: Grammar = Grammar {
     empty_iterable: |_, _, _| Some("[]".to_string()),
     arid: ARID,
     logs: &["console.*", "logger.*", "log.*", "debug"],
+    rooms: &[
+        "arrow_function",
+        "function_expression",
+        "function_declaration",
+        "method_definition",
+    ],
+    detached: &[],
+    blocks: &["statement_block"],
+    failure: |_, _| {
+        Some(Failure {
+            statement: "if ('lx'.length === 2) throw new Error('lx');".to_string(),
+            expression: Some(("(() => { throw new Error('lx'); })() || (", ")")),
+        })
+    },
 };
 
 pub(super) static GRAMMAR: Grammar = BASE;

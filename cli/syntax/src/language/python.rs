@@ -1,7 +1,7 @@
 //! Python: `unittest` and pytest.
 
 use crate::grammar::Inverse::{Name, Nothing};
-use crate::grammar::{Case, Claim, Grammar, Shape};
+use crate::grammar::{Case, Claim, Failure, Grammar, Shape};
 use crate::tree::{Id, Tree};
 
 const fn claim(callee: &'static str, equal: bool, opposite: &'static str) -> Claim {
@@ -44,6 +44,7 @@ const CLAIMS: &[Claim] = &[
 pub(super) static GRAMMAR: Grammar = Grammar {
     grammar: || tree_sitter_python::LANGUAGE.into(),
     comments: &["comment", "line_continuation"],
+    remark: "#",
     documentation: |tree, id| {
         tree.kind(id) == "expression_statement" && {
             let mut parts = tree.parts(id);
@@ -133,6 +134,15 @@ pub(super) static GRAMMAR: Grammar = Grammar {
         "*.logger.*",
         "warnings.warn",
     ],
+    rooms: &["function_definition", "lambda", "with_statement"],
+    detached: &[],
+    blocks: &["block"],
+    failure: |_, _| {
+        Some(Failure {
+            statement: "raise AssertionError('lx')".to_string(),
+            expression: Some(("(exec(\"raise AssertionError('lx')\") or (", "))")),
+        })
+    },
 };
 
 fn test(tree: &Tree<'_>, id: Id) -> Option<Case> {

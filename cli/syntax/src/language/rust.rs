@@ -1,7 +1,7 @@
 //! Rust: the built-in harness, and what looks like it (`tokio::test`, rstest, test-case).
 
 use crate::grammar::Inverse::{Name, Wrap};
-use crate::grammar::{Case, Claim, Grammar, Shape};
+use crate::grammar::{Case, Claim, Failure, Grammar, Shape};
 use crate::tree::{Id, Tree};
 
 const CLAIMS: &[Claim] = &[
@@ -55,6 +55,7 @@ const CLAIMS: &[Claim] = &[
 pub(super) static GRAMMAR: Grammar = Grammar {
     grammar: || tree_sitter_rust::LANGUAGE.into(),
     comments: &["line_comment", "block_comment"],
+    remark: "//",
     documentation: |_, _| false,
     definitions: &[Shape {
         kind: "function_item",
@@ -139,6 +140,15 @@ pub(super) static GRAMMAR: Grammar = Grammar {
         "eprintln!",
         "dbg!",
     ],
+    rooms: &["closure_expression", "function_item"],
+    detached: &[],
+    blocks: &["block"],
+    failure: |_, _| {
+        Some(Failure {
+            statement: "if \"lx\".len() == 2 { panic!(\"lx\"); }".to_string(),
+            expression: Some(("{ if \"lx\".len() == 2 { panic!(\"lx\"); } ", " }")),
+        })
+    },
 };
 
 /// Marks of an item: name and arguments, nearest last.

@@ -5,11 +5,15 @@
 //! product must fail it.
 
 mod code;
+mod failure;
 mod literal;
 mod oracle;
+mod spelling;
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
+
+pub use spelling::respelled;
 
 use crate::tree::{Tree, Unknown};
 use crate::{Language, Span};
@@ -23,6 +27,8 @@ pub enum What<'a> {
     Oracle(&'a [Span]),
     /// The whole of each assertion that one of these spans is part of, into its opposite.
     Opposite(&'a [Span]),
+    /// Nothing: a failure at the beginning of what the tests in these spans assert in.
+    Failure(&'a [Span]),
 }
 
 /// How a mutant differs.
@@ -40,6 +46,10 @@ pub enum Operator {
     Expectation,
     /// The opposite of what an assertion demands.
     Inversion,
+    /// A failure at the beginning of a test's body.
+    Failure,
+    /// The same in each function, or block with a manager, that the test asserts in and nowhere else.
+    FailureWithin,
 }
 
 impl Operator {
@@ -55,6 +65,8 @@ impl Operator {
             Self::EmptyIterable => "empty_iterable",
             Self::Expectation => "expectation",
             Self::Inversion => "inversion",
+            Self::Failure => "failure",
+            Self::FailureWithin => "failure_within",
         }
     }
 }
@@ -77,6 +89,7 @@ pub fn mutants(language: Language, source: &[u8], what: &What<'_>, max: usize) -
         What::Code(lines) => code::candidates(&tree, lines),
         What::Oracle(spans) => oracle::candidates(&tree, spans),
         What::Opposite(parts) => oracle::opposites(&tree, parts),
+        What::Failure(tests) => failure::candidates(&tree, tests),
     };
     candidates.sort();
     candidates.dedup();

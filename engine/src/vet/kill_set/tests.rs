@@ -38,6 +38,27 @@ fn ran(subject: &str, code: i32, changes: &[(&str, MemberStatus)]) -> Trial {
     }
 }
 
+/// The comparison with a product that is spelled otherwise, which nobody minds.
+fn compared(trials: &[Trial]) -> Outcome {
+    weighed(&suites(), trials)
+}
+
+fn weighed(suites: &Suites, trials: &[Trial]) -> Outcome {
+    weigh(suites, &[&[spelled(SPELLED, 0, &[])], trials].concat())
+}
+
+fn spelled(subject: &str, code: i32, changes: &[(&str, MemberStatus)]) -> Trial {
+    Trial {
+        mutants: Vec::new(),
+        ..ran(subject, code, changes)
+    }
+}
+
+/// Nobody at t0 minds either.
+fn nobody_minds() -> Trial {
+    spelled(SPELLED_AT_T0, 0, &[("new", Absent), ("old", Passed)])
+}
+
 fn noticed() -> Trial {
     ran(NOW, 1, &[("new", Failed)])
 }
@@ -53,17 +74,14 @@ fn at_t0(code: i32, old: MemberStatus) -> Trial {
 
 #[test]
 fn tests_that_notice_what_those_of_the_start_notice_are_worth_as_much() {
-    let outcome = weigh(
-        &suites(),
-        &[noticed(), noticed(), missed_now(), at_t0(0, Passed), noticed()],
-    );
+    let outcome = compared(&[noticed(), noticed(), missed_now(), at_t0(0, Passed), noticed()]);
     assert_eq!((outcome.state, outcome.findings.len()), (GuardState::Active, 0));
     assert_eq!(outcome.note, "4 changes of the product: 3 noticed; 1 missed by both");
 }
 
 #[test]
 fn a_change_that_only_the_tests_of_the_start_notice_is_a_violation_that_names_it() {
-    let outcome = weigh(&suites(), &[noticed(), missed_now(), at_t0(1, Failed)]);
+    let outcome = compared(&[noticed(), missed_now(), at_t0(1, Failed), nobody_minds()]);
     let found = &outcome.findings[0];
     assert_eq!((outcome.findings.len(), found.subject.as_str()), (1, "price.py:7"));
     assert_eq!(found.reason, HaltReason::MetricIntegrityViolation);
@@ -79,9 +97,9 @@ fn a_run_that_hangs_noticed_the_change_in_either_suite() {
         stop: StopCause::Deadline,
         ..ran(subject, 9, &[])
     };
-    let outcome = weigh(&suites(), &[hung(NOW), hung(NOW), hung(NOW), hung(NOW)]);
+    let outcome = compared(&[hung(NOW), hung(NOW), hung(NOW), hung(NOW)]);
     assert_eq!((outcome.state, outcome.findings.len()), (GuardState::Active, 0));
-    let outcome = weigh(&suites(), &[missed_now(), hung(AT_T0)]);
+    let outcome = compared(&[missed_now(), hung(AT_T0), nobody_minds()]);
     assert_eq!(outcome.findings.len(), 1);
 }
 
@@ -89,21 +107,17 @@ fn a_run_that_hangs_noticed_the_change_in_either_suite() {
 fn a_green_run_in_which_a_test_is_skipped_or_gone_noticed_nothing() {
     for status in [Skipped, Absent] {
         let skipped = ran(NOW, 0, &[("new", status)]);
-        assert_eq!(weigh(&suites(), &[skipped, at_t0(1, Failed)]).findings.len(), 1);
+        assert_eq!(compared(&[skipped, at_t0(1, Failed), nobody_minds()]).findings.len(), 1);
     }
     // One that fails beside a green status is as good as a red one.
     let failed = ran(NOW, 0, &[("new", Failed)]);
-    assert!(
-        weigh(&suites(), &[failed.clone(), failed.clone(), failed])
-            .findings
-            .is_empty()
-    );
+    assert!(compared(&[failed.clone(), failed.clone(), failed]).findings.is_empty());
 }
 
 #[test]
 fn what_leaves_no_test_to_run_tells_nothing_and_too_little_that_tells_clears_nothing() {
     let broken = || ran(NOW, 1, &[("a", Absent), ("new", Absent)]);
-    let outcome = weigh(&suites(), &[broken(), noticed(), noticed(), broken()]);
+    let outcome = compared(&[broken(), noticed(), noticed(), broken()]);
     assert_eq!(outcome.state, GuardState::Unavailable);
     assert!(
         outcome.note.contains("(2 noticed; 2 left no test to run)"),
@@ -112,13 +126,10 @@ fn what_leaves_no_test_to_run_tells_nothing_and_too_little_that_tells_clears_not
     );
     let blind = || [missed_now(), at_t0(0, Passed)];
     let blind: Vec<Trial> = [blind(), blind(), blind(), blind()].concat();
-    assert_eq!(weigh(&suites(), &blind).state, GuardState::Unavailable);
-    assert_eq!(weigh(&suites(), &[]).state, GuardState::Unavailable);
+    assert_eq!(compared(&blind).state, GuardState::Unavailable);
+    assert_eq!(compared(&[]).state, GuardState::Unavailable);
     // A product with no more than three changes in it is compared by those.
-    assert_eq!(
-        weigh(&suites(), &[noticed(), noticed(), noticed()]).state,
-        GuardState::Active
-    );
+    assert_eq!(compared(&[noticed(), noticed(), noticed()]).state, GuardState::Active);
 }
 
 #[test]
@@ -130,19 +141,56 @@ fn without_members_the_status_of_the_check_is_what_notices() {
     };
     let red = |subject| ran(subject, 1, &[]);
     assert_eq!(
-        weigh(&nothing(), &[red(NOW), red(NOW), red(NOW), red(NOW)]).state,
+        weighed(&nothing(), &[red(NOW), red(NOW), red(NOW), red(NOW)]).state,
         GuardState::Active
     );
-    assert_eq!(weigh(&nothing(), &[missed_now(), red(AT_T0)]).findings.len(), 1);
+    assert_eq!(
+        weighed(&nothing(), &[missed_now(), red(AT_T0), spelled(SPELLED_AT_T0, 0, &[])])
+            .findings
+            .len(),
+        1
+    );
 }
 
 #[test]
 fn a_comparison_that_was_not_made_clears_nothing() {
-    let outcome = weigh(&suites(), &[noticed(), noticed(), noticed(), missed_now()]);
+    let outcome = compared(&[noticed(), noticed(), noticed(), missed_now()]);
     assert_eq!(outcome.state, GuardState::Unavailable);
     let unchanged = Trial {
         mutants: Vec::new(),
         ..noticed()
     };
-    assert_eq!(weigh(&suites(), &[unchanged]).state, GuardState::Unavailable);
+    assert_eq!(compared(&[unchanged]).state, GuardState::Unavailable);
+}
+
+#[test]
+fn who_minds_how_the_product_is_spelled_notices_nothing_now_and_at_the_start() {
+    let sealed = || ran(NOW, 1, &[("new", Failed)]);
+    let with = |trials: &[Trial]| {
+        let first = spelled(SPELLED, 1, &[("new", Failed)]);
+        weigh(&suites(), &[&[first], trials].concat())
+    };
+    let gutted = with(&[sealed(), at_t0(1, Failed), nobody_minds()]);
+    assert_eq!(gutted.findings.len(), 1, "what was sealed is missed: {gutted:?}");
+    assert!(
+        with(&[sealed()]).findings.is_empty(),
+        "nobody knows what the start notices"
+    );
+
+    // A digest that a test of t0 knew too, under another name.
+    let minded = || spelled(SPELLED_AT_T0, 1, &[("new", Absent), ("old", Failed)]);
+    let both = with(&[
+        sealed(),
+        at_t0(1, Failed),
+        minded(),
+        noticed_by_a(),
+        noticed_by_a(),
+        noticed_by_a(),
+    ]);
+    assert!(both.findings.is_empty(), "{both:?}");
+    assert_eq!(both.note, "4 changes of the product: 3 noticed; 1 missed by both");
+}
+
+fn noticed_by_a() -> Trial {
+    ran(NOW, 1, &[("a", Failed), ("new", Failed)])
 }

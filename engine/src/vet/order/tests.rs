@@ -28,8 +28,11 @@ fn shown<'a>(step: &Step, suite: &'a Suite, failing: &dyn Fn(&str, &str) -> bool
         Plant::Order(Order::Alone(number)) => suite.alone(number),
         Plant::Nothing
         | Plant::Sentinels { .. }
+        | Plant::Respelled
+        | Plant::RespelledProduct
         | Plant::Expectations
         | Plant::Opposites { .. }
+        | Plant::Failures { .. }
         | Plant::Mutant(_)
         | Plant::Order(_)
         | Plant::Code { .. }
@@ -45,8 +48,11 @@ fn shown<'a>(step: &Step, suite: &'a Suite, failing: &dyn Fn(&str, &str) -> bool
         Plant::Order(Order::Alone(_)) => alone,
         Plant::Nothing
         | Plant::Sentinels { .. }
+        | Plant::Respelled
+        | Plant::RespelledProduct
         | Plant::Expectations
         | Plant::Opposites { .. }
+        | Plant::Failures { .. }
         | Plant::Mutant(_)
         | Plant::Code { .. }
         | Plant::Coverage

@@ -1,5 +1,5 @@
 # The product opens the tests' own text and data.
-# ends: check_inadequate oracle_mutation
+# ends: metric_integrity_violation sentinel_pair
 cat > shop/price.py <<'PY'
 """Prices in cents."""
 

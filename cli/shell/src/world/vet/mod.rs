@@ -1,10 +1,12 @@
 //! Runs of the check in copies, for the guards before green. Which run comes next is the engine's word; what it
 //! means too.
 
+mod changes;
 mod coverage;
 mod drawn;
 mod expected;
 mod ignored;
+mod library;
 mod mutants;
 mod place;
 mod retarget;

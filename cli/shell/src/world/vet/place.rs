@@ -2,29 +2,24 @@
 
 use std::borrow::Cow;
 use std::path::Path;
-use std::{fs, io};
 
 use engine::State;
-use engine::event::candidate::{Hunk, Mutated};
 use engine::event::id::Bytes;
-use engine::guard::surface;
 use engine::vet::order::Order;
 use engine::vet::{Base, Experiment, Plant, Ran, Request, Step};
-use syntax::Language;
 
+use super::changes::drawn;
 use super::coverage::{Floor, Measured};
-use super::drawn::{Drawn, Trees};
-use super::expected::{self, Changed, Sources};
+use super::drawn::Drawn;
+use super::expected::{Changed, Demand};
 use super::ignored;
-use super::mutants::{self, Part, Picked, Product};
 use super::retarget::{self, moved};
-use super::sentinel::{self, Suite};
 use crate::oracle::collect;
 use crate::oracle::coverage::Source;
 use crate::oracle::perturb::{Perturbation, order};
 use crate::replay::{Surroundings, check_until};
 use crate::scratch::{Scratch, ScratchError};
-use crate::tree::{Entry, Kind, Manifest, TreeId};
+use crate::tree::{Manifest, TreeId};
 use crate::world::surface::{Suites, class};
 use crate::world::{RealWorld, detection, hermetic, in_place, relocated};
 
@@ -36,7 +31,7 @@ pub(super) struct Place<'a> {
     pub(super) world: &'a RealWorld,
     pub(super) state: &'a State,
     pub(super) with: &'a Surroundings,
-    suites: &'a Suites,
+    pub(super) suites: &'a Suites,
     pub(super) scratch: Scratch,
 }
 
@@ -77,13 +72,13 @@ impl<'a> Place<'a> {
         let mut seed = None;
         let changed = match &step.plant {
             Plant::Nothing
-            | Plant::Sentinels { .. }
             | Plant::Order(_)
             | Plant::Code { .. }
             | Plant::Coverage
             | Plant::Review
             | Plant::Traced
             | Plant::Frozen
+            | Plant::Sentinels { in_place: true, .. }
             | Plant::Varied(_) => Changed::default(),
             Plant::Mutant(number) => {
                 let drawn = match drawn {
@@ -96,12 +91,15 @@ impl<'a> Place<'a> {
                     changed
                 })
             }
-            Plant::Expectations => self.changed(request, &candidate, None)?,
-            Plant::Opposites { of } => self.changed(request, &candidate, Some(of))?,
+            Plant::Sentinels { in_place: false, .. } | Plant::Respelled => self.respelled(&copied, true)?,
+            Plant::RespelledProduct => self.respelled(&copied, false)?,
+            Plant::Expectations => self.changed(request, &candidate, Demand::Another)?,
+            Plant::Opposites { of } => self.changed(request, &candidate, Demand::Opposite(of))?,
+            Plant::Failures { of } => self.changed(request, &candidate, Demand::Impossible(of))?,
         };
         let wanted = matches!(
             step.plant,
-            Plant::Expectations | Plant::Opposites { .. } | Plant::Mutant(_)
+            Plant::Expectations | Plant::Opposites { .. } | Plant::Failures { .. } | Plant::Mutant(_)
         );
         if wanted && changed.mutants.is_empty() {
             return Ok(None);
@@ -128,8 +126,11 @@ impl<'a> Place<'a> {
         let mut change = surrounded.change.clone();
         let mut planted = match step.plant {
             Plant::Nothing
+            | Plant::Respelled
+            | Plant::RespelledProduct
             | Plant::Expectations
             | Plant::Opposites { .. }
+            | Plant::Failures { .. }
             | Plant::Code { .. }
             | Plant::Coverage
             | Plant::Review
@@ -233,147 +234,6 @@ impl<'a> Place<'a> {
         }))
     }
 
-    /// Tests that must fail, and one that must pass, in files that both trees have.
-    fn sentinels(
-        &self,
-        request: &Request,
-        (candidate, copied): (&Manifest, &Manifest),
-        copy: &Path,
-        (runner, in_place): (&str, bool),
-    ) -> Result<Vec<String>, String> {
-        let start = self.world.tree.manifest(TreeId(request.start.0));
-        let start = start.map_err(|error| error.to_string())?;
-        let in_both = |path: &&str| {
-            let mut trees = [candidate, &start].into_iter();
-            trees.all(|tree| tree.entry(path.as_bytes()).is_some())
-        };
-        let paths = copied
-            .entries()
-            .iter()
-            .filter_map(|entry| std::str::from_utf8(&entry.path).ok());
-        let facts = &self.state.facts;
-        let members = facts.members.iter().filter(|(_, status)| status.passes());
-        let mut passing: Vec<&str> = members.map(|(id, _)| id.as_str()).collect();
-        passing.sort_by_key(|id| facts.t0_passing.contains(*id));
-        let suite = Suite {
-            copy,
-            files: &paths.filter(in_both).collect::<Vec<_>>(),
-            passing: &passing,
-        };
-        let planted = if in_place {
-            sentinel::plant_in_place(runner, &suite)
-        } else {
-            sentinel::plant(runner, &suite)
-        };
-        planted.map_err(|error| error.to_string())
-    }
-
-    fn product<'b>(&'b self, candidate: &'b Manifest) -> Product<'b> {
-        Product {
-            tree: &self.world.tree,
-            manifest: candidate,
-            suites: self.suites,
-            policy: &self.state.facts.policy().guards,
-        }
-    }
-
-    /// One small change of the candidate's product, in lines that the tree of t0 does not have.
-    fn mutant(
-        &self,
-        request: &Request,
-        candidate: &Manifest,
-        hunk: usize,
-        nth: usize,
-    ) -> Result<Option<Planted>, String> {
-        let Experiment::CodeMutants(trying) = &request.experiment else {
-            return Err("a change of the product was asked for and nobody said how many".to_owned());
-        };
-        let tree = &self.world.tree;
-        let start = tree.manifest(TreeId(request.start.0));
-        let start = start.map_err(|error| error.to_string())?;
-        let product = self.product(candidate);
-        let max = usize::try_from(trying.mutants_max).unwrap_or(usize::MAX);
-        let Picked { parts, others } = mutants::pick(&product, &start, max)?;
-        let Some((told, bytes)) = parts.get(hunk).and_then(|part| part.mutant(nth)) else {
-            return Ok(None);
-        };
-        let is_first = (hunk, nth) == (0, 0);
-        Ok(Some(Planted {
-            told,
-            bytes,
-            hunks: parts.iter().filter(|_| is_first).map(Part::hunk).collect(),
-            others: others.into_iter().filter(|_| is_first).collect(),
-        }))
-    }
-
-    /// The candidate's tests with other expected values in them, or the opposite of what some of them demand.
-    fn changed(&self, request: &Request, candidate: &Manifest, of: Option<&[String]>) -> Result<Changed, String> {
-        let Experiment::OracleMutants { members, mutants_max } = &request.experiment else {
-            return Ok(Changed::default());
-        };
-        let policy = &self.state.facts.policy().guards;
-        let may_hold_tests = |path: &&str| {
-            let own = Bytes(path.as_bytes().to_vec());
-            let watched = || {
-                let named = surface::test_source(&own.0) || self.suites.holds(&own);
-                named || class(self.suites, policy, &own).is_some()
-            };
-            Language::of(path).is_some_and(|language| !language.in_source.is_empty() || watched())
-        };
-        let files = candidate.entries().iter().filter(|entry| entry.kind == Kind::File);
-        let paths = files.filter_map(|entry| std::str::from_utf8(&entry.path).ok());
-        let content = |path: &str| {
-            let entry = candidate.entry(path.as_bytes()).ok_or("it is not in the tree")?;
-            let content = self.world.tree.content(&entry.digest);
-            content.map_err(|error| format!("{path}: {error}"))
-        };
-        let sources = Sources {
-            paths: paths.filter(may_hold_tests).collect(),
-            content: &content,
-        };
-        let max = usize::try_from(*mutants_max).unwrap_or(usize::MAX);
-        let renamed = &self.world.renamed;
-        let stands_as = |id: &String| {
-            let now = renamed.iter().find(|(_, old)| *old == id);
-            now.map_or(id, |(now, _)| now).clone()
-        };
-        let all_stand_as = |ids: &[String]| ids.iter().map(stands_as).collect::<Vec<_>>();
-        let of = of.map(all_stand_as);
-        let mut changed = expected::change(&sources, &all_stand_as(members), max, of.as_deref())?;
-        for id in changed.mutants.iter_mut().flat_map(|mutant| &mut mutant.members) {
-            if let Some(old) = renamed.get(id) {
-                id.clone_from(old);
-            }
-        }
-        Ok(changed)
-    }
-
-    /// Changes of the candidate's product, by a seed that nobody has known before.
-    fn draw(&self, request: &Request, candidate: &Manifest) -> Result<Drawn, String> {
-        let Experiment::KillSet(suites) = &request.experiment else {
-            return Err("a change of the product was asked for and nobody said for which suites".to_owned());
-        };
-        let start = self.world.tree.manifest(TreeId(request.start.0));
-        let start = start.map_err(|error| error.to_string())?;
-        let policy = &self.state.facts.policy().guards;
-        let content = |entry: &Entry| {
-            let content = self.world.tree.content(&entry.digest);
-            content.map_err(|error| format!("{}: {error}", String::from_utf8_lossy(&entry.path)))
-        };
-        let watched = |path: &str| {
-            let own = Bytes(path.as_bytes().to_vec());
-            surface::test_source(&own.0) || class(self.suites, policy, &own).is_some()
-        };
-        let trees = Trees {
-            candidate,
-            start: &start,
-            watched: &watched,
-            content: &content,
-        };
-        let max = usize::try_from(suites.drawn()).unwrap_or(usize::MAX);
-        Drawn::of(&trees, max, drawn()?)
-    }
-
     /// What brings the copy's tests into that order, and by what name it is known; neither where the check takes none.
     fn order(&self, request: &Request, order: Order, copy: &Path) -> Result<(Perturbation, Option<String>), String> {
         let Experiment::Order(suite) = &request.experiment else {
@@ -408,20 +268,6 @@ impl<'a> Place<'a> {
     }
 }
 
-/// One mutant of the product, and with the first of them what else there is.
-struct Planted {
-    told: Mutated,
-    bytes: Vec<u8>,
-    hunks: Vec<Hunk>,
-    others: Vec<String>,
-}
-
-impl Planted {
-    fn write(&self, copy: &Path) -> io::Result<()> {
-        fs::write(copy.join(&self.told.path), &self.bytes)
-    }
-}
-
 /// The contract, with a limit for a run that may never end where it has none.
 fn bounded<'a>(state: &'a State, request: &Request, plant: &Plant, change: &Perturbation) -> Cow<'a, State> {
     let limit = match (&request.experiment, plant) {
@@ -439,10 +285,4 @@ fn bounded<'a>(state: &'a State, request: &Request, plant: &Plant, change: &Pert
     change.stretch(&mut state.facts.bounds);
     state.facts.bounds.check_timeout_ms = Some(limit);
     Cow::Owned(state)
-}
-
-/// A seed that nobody has known before.
-fn drawn() -> Result<u32, String> {
-    let random = getrandom::u32().map_err(|error| format!("no seed could be drawn: {error}"))?;
-    Ok(1 + random % order::SEED_MAX)
 }

@@ -1,6 +1,6 @@
 //! Members that are rows of one test, by a title with places that each row fills.
 
-use super::expected::MARKS;
+use super::library::MARKS;
 
 /// Whether the member is a row of the test of this path, whose title has places: `of %j`, `of $name`, `of ${name}`.
 pub(super) fn is_titled(member: &str, path: &[String]) -> bool {
