@@ -90,18 +90,15 @@ CLASS.NAME = lxMARK_in_place
 
 /// The modules of the test that they are called after are put around them.
 pub(super) const RUST: &str = "
-#[test]
-fn NAME_lxMARK_holds() {
+#[test] fn NAME_lxMARK_holds() {
     assert_eq!(VALUE_u64, VALUE_u64);
 }
 
-#[test]
-fn NAME_lxMARK_fails_1() {
+#[test] fn NAME_lxMARK_fails_1() {
     assert_eq!(VALUE_u64, OTHER_u64);
 }
 
-#[test]
-fn NAME_lxMARK_fails_2() {
+#[test] fn NAME_lxMARK_fails_2() {
     assert!(VALUE_u64 == OTHER_u64);
 }
 ";
