@@ -189,7 +189,8 @@ fn write_the_corpus_of_syntax() {
         let language = syntax::Language::of(path).unwrap();
         let which = languages.iter().position(|known| *known == language).unwrap();
         let case = |which: usize, source: &[u8]| [&[b'a' + u8::try_from(which).unwrap()], source].concat();
-        write("syntax", path, &case(which, source.as_bytes()));
+        let path = path.replace('.', "_");
+        write("syntax", &path, &case(which, source.as_bytes()));
         write(
             "syntax",
             &format!("{path}-cut"),
