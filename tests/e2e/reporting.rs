@@ -83,10 +83,16 @@ fn a_run_lists_what_it_does_not_cover_each_with_its_reason() {
         ("isolation", "the rights of the user"),
         ("model", "undeclared: provider, id, version"),
         ("cost", "nothing measured"),
+        ("failing", "nothing that must fail"),
     ] {
         let why = why(&green, what).as_str().unwrap_or_default();
         assert!(why.contains(reason), "{what}: {why}");
     }
+    let sentence = green["sentence"].as_str().unwrap_or_default();
+    assert!(
+        sentence.contains("and no guard could show that the check can fail"),
+        "{sentence}"
+    );
     for covered in [
         "collected_set",
         "t0_replay",

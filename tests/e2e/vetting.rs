@@ -50,6 +50,11 @@ fn an_honest_fix_is_green_in_a_fresh_copy_too() {
     assert_eq!(state(&project, &said, "t0_replay"), "active");
     let active = said.json["guards"]["active"].as_array().unwrap();
     assert!(active.iter().any(|guard| guard == "t0_replay"), "{active:?}");
+    assert!(
+        !said.json.to_string().contains("can fail"),
+        "the sentinels failed: {}",
+        said.why()
+    );
     assert_eq!(project.json(&["verify"]).exit, 0);
 }
 

@@ -290,6 +290,8 @@ pub struct GuardsCleared {
     tree: Digest,
     /// Guards left something to `kill_set`, and it stood for it.
     suites_compared: bool,
+    /// One of those before green saw the check fail.
+    shown_to_fail: bool,
 }
 
 impl GuardsCleared {
@@ -305,6 +307,11 @@ impl GuardsCleared {
     /// accounted for.
     pub fn suites_compared(&self) -> bool {
         self.suites_compared
+    }
+
+    /// What must fail was put to the check, and it did.
+    pub fn shown_to_fail(&self) -> bool {
+        self.shown_to_fail
     }
 }
 
@@ -335,6 +342,7 @@ pub fn clear(report: &GuardReport, vetted: &[Arc<Vetted>], iteration: u32, tree:
         iteration,
         tree,
         suites_compared,
+        shown_to_fail: vetted.iter().any(|vetted| vet::shown_to_fail(vetted)),
     })
 }
 

@@ -21,6 +21,7 @@ use crate::guard::GuardsCleared;
 pub struct Converged {
     iteration: u32,
     tree: Digest,
+    shown_to_fail: bool,
 }
 
 impl Converged {
@@ -30,6 +31,7 @@ impl Converged {
         same.then(|| Self {
             iteration: green.iteration(),
             tree: green.tree(),
+            shown_to_fail: cleared.shown_to_fail(),
         })
     }
 
@@ -100,7 +102,8 @@ impl Room for Checkpoint {
             Some(Ending::Converged(proof)) => {
                 let detail = match proof.iteration {
                     0 => "before any work".into(),
-                    n => alloc::format!("iteration {n}"),
+                    n if proof.shown_to_fail => alloc::format!("iteration {n}"),
+                    n => alloc::format!("iteration {n}, and no guard could show that the check can fail"),
                 };
                 halt(facts, HaltReason::SuccessConditionMet, "check_passed", &detail)
             }

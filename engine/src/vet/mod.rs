@@ -33,7 +33,7 @@ use crate::event::candidate::{Trial, Vetted};
 use crate::event::finding::{Finding, GuardReport, GuardState, Severity};
 use crate::event::halt::HaltReason;
 use crate::event::iteration::CheckEnded;
-use crate::event::measurement::StopCause;
+use crate::event::measurement::{MemberStatus, StopCause};
 use crate::facts::Facts;
 use crate::guard::{FINDINGS_MAX, Outcome};
 use crate::phase::{CheckVerdict, Turn};
@@ -113,6 +113,18 @@ pub fn left_out_when_fast() -> impl Iterator<Item = &'static str> {
         judge::VET.name,
     ];
     ALL.iter().map(|vet| vet.name).filter(move |name| !quick.contains(name))
+}
+
+/// Those that put to the check what must fail whatever the work did. A change of the work itself proves less: taking back
+/// what bends a check is noticed by the check.
+pub(crate) static ASKING: &[&Vet] = &[&sentinel_pair::VET, &oracle_mutation::VET, &kill_set::VET];
+
+/// One of those saw the check fail.
+pub(crate) fn shown_to_fail(vetted: &Vetted) -> bool {
+    let fails = |status: MemberStatus| status.fails() && status != MemberStatus::Absent;
+    let mut changes = vetted.trials.iter().flat_map(|trial| &trial.changes);
+    let asks = ASKING.iter().any(|vet| vet.name == vetted.guard);
+    asks && vetted.state == GuardState::Active && changes.any(|change| fails(change.status))
 }
 
 /// What is next for the vet that is due.
