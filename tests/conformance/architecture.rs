@@ -109,6 +109,7 @@ const BANS: &[Ban] = &[
             // Word of a key for whoever outlives the governor.
             "cli/shell/src/zone/credential/marker.rs",
             "cli/shell/src/world/listed.rs",
+            "cli/shell/src/world/outputs.rs",
             "cli/shell/src/world/shared.rs",
             "cli/shell/src/world/surface.rs",
             "cli/shell/src/world/toolchain.rs",

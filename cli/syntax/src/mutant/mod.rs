@@ -36,6 +36,8 @@ pub enum Operator {
     DeleteStatement,
     Never,
     EmptyIterable,
+    /// The lines that stood there before; made by whoever knows them.
+    Undo,
     /// Another expected value.
     Expectation,
     /// The opposite of what an assertion demands.
@@ -53,6 +55,7 @@ impl Operator {
             Self::DeleteStatement => "delete_statement",
             Self::Never => "never",
             Self::EmptyIterable => "empty_iterable",
+            Self::Undo => "undo",
             Self::Expectation => "expectation",
             Self::Inversion => "inversion",
         }
