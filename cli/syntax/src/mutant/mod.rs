@@ -4,6 +4,7 @@
 //! changes there tells nothing about the tests. In a test, only what it demands is changed, and only so that an honest
 //! product must fail it.
 
+mod bound;
 mod code;
 mod literal;
 mod oracle;
@@ -71,6 +72,8 @@ pub struct Mutant {
     pub operator: Operator,
     pub original: String,
     pub replacement: String,
+    /// Part of the assertion that minds it, where that stands elsewhere.
+    pub minded: Option<Span>,
 }
 
 /// At most `max` mutants: one of every line first, then a second of every line, and so on.
@@ -133,5 +136,6 @@ fn change(tree: &Tree<'_>, span: Span, operator: Operator, replacement: String) 
         operator,
         original,
         replacement,
+        minded: None,
     })
 }

@@ -4,7 +4,10 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::Path;
 
-/// The environment with every path into the workdir leading to the same place in the copy.
+/// Where a build keeps what it made, told apart by times alone: what is shared with the workdir would be taken for the copy's.
+const BUILT: &[&str] = &["CARGO_BUILD_TARGET_DIR", "CARGO_TARGET_DIR"];
+
+/// The environment with every path into the workdir, and of what is built, leading into the copy.
 pub(in crate::world) fn moved(
     env: Vec<(OsString, OsString)>,
     workdir: &Path,
@@ -21,7 +24,17 @@ pub(in crate::world) fn moved(
             .collect();
         OsString::from_vec(parts.join(&b':'))
     };
-    env.into_iter().map(|(name, old)| (name, value(old))).collect()
+    let own = |(name, old): (OsString, OsString)| {
+        let is_built = BUILT.iter().any(|known| name == *known);
+        let is_elsewhere = Path::new(&old).is_absolute() && !Path::new(&old).starts_with(workdir);
+        let now = if is_built && is_elsewhere {
+            copy.join("target").into()
+        } else {
+            value(old)
+        };
+        (name, now)
+    };
+    env.into_iter().map(own).collect()
 }
 
 #[cfg(test)]
@@ -33,6 +46,7 @@ mod tests {
         let env = vec![
             ("PATH".into(), "/w/.venv/bin:/usr/bin:/wide/bin".into()),
             ("CARGO_TARGET_DIR".into(), "/w/target".into()),
+            ("CARGO_BUILD_TARGET_DIR".into(), "/shared/target".into()),
             ("HERE".into(), "/w".into()),
             ("TEXT".into(), "a:/b".into()),
         ];
@@ -44,6 +58,7 @@ mod tests {
         };
         assert_eq!(of("PATH").unwrap(), "/c/.venv/bin:/usr/bin:/wide/bin");
         assert_eq!(of("CARGO_TARGET_DIR").unwrap(), "/c/target");
+        assert_eq!(of("CARGO_BUILD_TARGET_DIR").unwrap(), "/c/target");
         assert_eq!(of("HERE").unwrap(), "/c");
         assert_eq!(of("TEXT").unwrap(), "a:/b");
     }

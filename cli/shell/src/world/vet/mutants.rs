@@ -92,6 +92,7 @@ impl Part {
             operator: Operator::Undo,
             original: String::from_utf8(now.to_vec()).ok()?,
             replacement: String::from_utf8(before.clone()).ok()?,
+            minded: None,
         })
     }
 
