@@ -119,6 +119,21 @@ fn an_untested_tidy_up_beside_a_fix_is_a_note_and_is_a_violation_where_every_par
 }
 
 #[test]
+fn a_fix_that_no_operator_changes_is_put_back_beside_what_nobody_tests() {
+    let Some(python) = python_with_pytest() else { return };
+    let project = Project::money(
+        "class Basket:\n    pass\n",
+        "from money import Basket\n\ndef test_basket():\n    basket = Basket()\n    basket['a'] = 1\n    assert basket['a'] == 1\n",
+    );
+    let mend = "printf 'VERSION = 2\nAUTHOR = \"shop\"\n\n\nclass Basket(dict):\n    pass\n' > money.py";
+    let said = project.run(mend, &check(&python), &[]);
+    said.converged(1);
+    let found = vetted(&project, &said);
+    assert_eq!(found["note"], "the check noticed 1 of 2 changes", "{found}");
+    assert_eq!(found["trials"][1]["mutants"][0]["operator"], "undo", "{found}");
+}
+
+#[test]
 fn a_change_that_never_ends_is_ended_and_counts_as_noticed() {
     let Some(python) = python_with_pytest() else { return };
     let looping = "def total(prices):\n    left = list(prices)\n    found = 0\n    while left:\n        found += left[0]\n        left = left[1:]\n    return found\n";

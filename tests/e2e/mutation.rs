@@ -38,7 +38,7 @@ fn crate_of(tests: &str) -> Project {
     ])
 }
 
-const CRATE_TESTS: &str = "use money::{total, Cents};\n\n#[test]\nfn sum() {\n    assert_eq!(total(&[1, 2]), Cents(3));\n}\n\n#[test]\nfn list() {}\n";
+const CRATE_TESTS: &str = "use money::{total, Cents};\n\n#[test]\nfn sum() {\n    assert_eq!(total(&[1, 2]), Cents(3));\n}\n\n#[test]\nfn list() {\n    for (prices, want) in [([1, 2], Cents(3)), ([2, 2], Cents(4))] {\n        assert_eq!(total(&prices), want);\n    }\n}\n";
 
 /// What the guard said last, as recorded.
 fn vetted(project: &Project, said: &Said) -> serde_json::Value {
@@ -68,7 +68,13 @@ fn an_honest_fix_notices_every_other_value() {
         let said = project.run("sed -i 's/ + 1)/)/' src/lib.rs", "cargo test --offline", &[]);
         said.converged(1);
         let vetted = self::vetted(&project, &said);
-        assert_eq!(vetted["trials"][0]["mutants"][0]["path"], "tests/money.rs", "{vetted}");
+        assert_eq!(vetted["note"], "", "{vetted}");
+        let mutants = &vetted["trials"][0]["mutants"];
+        assert_eq!(mutants[0]["path"], "tests/money.rs", "{vetted}");
+        assert_eq!(
+            mutants[1]["to"], "4)), ([2, 2], Cents(5",
+            "every row of a table: {vetted}"
+        );
     }
 }
 
@@ -90,6 +96,8 @@ fn an_answer_that_is_equal_to_everything_is_no_adequate_check() {
         let said = project.run(cheat, "cargo test --offline", &[]);
         said.halted(15, INADEQUATE, "oracle_mutation");
         assert!(said.why().contains("tests/money.rs:5"), "{}", said.why());
+        let found = vetted(&project, &said);
+        assert_eq!(found["findings"].as_array().unwrap().len(), 2, "a table too: {found}");
     }
 }
 

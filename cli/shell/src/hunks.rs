@@ -13,6 +13,8 @@ use imara_diff::{Algorithm, Diff, InternedInput};
 pub(crate) struct Difference {
     /// Runs of lines of the later version, counted from 1.
     pub(crate) hunks: Vec<RangeInclusive<u32>>,
+    /// Hunks that stand in place of lines of the earlier version, with those.
+    pub(crate) replaced: Vec<(RangeInclusive<u32>, RangeInclusive<u32>)>,
     /// Lines of the earlier version that nothing stands in place of, counted from 1.
     pub(crate) gone: Vec<RangeInclusive<u32>>,
     /// Runs of lines that both have.
@@ -60,7 +62,13 @@ pub(crate) fn between(before: &[u8], after: &[u8]) -> Difference {
         if hunk.is_pure_removal() {
             found.gone.push(hunk.before.start + 1..=hunk.before.end);
         } else {
-            found.hunks.push(hunk.after.start + 1..=hunk.after.end);
+            let now = hunk.after.start + 1..=hunk.after.end;
+            if !hunk.is_pure_insertion() {
+                found
+                    .replaced
+                    .push((now.clone(), hunk.before.start + 1..=hunk.before.end));
+            }
+            found.hunks.push(now);
         }
     }
     let end = u32::try_from(input.before.len()).unwrap_or(u32::MAX);
@@ -118,6 +126,15 @@ mod tests {
         assert_eq!(told("a\nb\nc\nd\n", "a\nB\nc\nD\n"), [2..=2, 4..=4]);
         assert_eq!(told("a\nd\n", "a\nb\nc\nd\n"), [2..=3]);
         assert_eq!(told("", "a\nb\n"), [1..=2]);
+    }
+
+    #[test]
+    fn a_hunk_is_told_with_the_lines_that_it_stands_in_place_of() {
+        let found = between(b"a\nb\nc\n", b"a\nB\nB\nc\nd\n");
+        assert_eq!(
+            (found.hunks, found.replaced),
+            (vec![2..=3, 5..=5], vec![(2..=3, 2..=2)])
+        );
     }
 
     #[test]

@@ -219,7 +219,7 @@ impl Tree<'_> {
     }
 
     /// What stands between the brackets of a token tree, by commas.
-    fn split(&self, list: Id) -> Vec<Vec<Id>> {
+    pub(crate) fn split(&self, list: Id) -> Vec<Vec<Id>> {
         let inner: Vec<Id> = self.children(list).filter(|child| !self.comment(*child)).collect();
         let Some(inner) = inner.get(1..inner.len().saturating_sub(1)) else {
             return Vec::new();

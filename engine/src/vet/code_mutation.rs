@@ -32,6 +32,8 @@ pub static VET: Vet = Vet {
 const EACH_MAX: usize = 3;
 /// Survivors below this may be no other program than the one they were made of.
 const SURVIVORS_MIN: usize = 2;
+/// The operator that puts back what stood there (SPEC 5.6.5).
+const UNDO: &str = "undo";
 /// Changes without a mutant that the note names.
 const NAMED_MAX: usize = 3;
 
@@ -173,7 +175,9 @@ fn weigh(adequacy: Adequacy, hunks: &[Hunk], others: &[String], tried: &[(&Mutat
     };
     let untried = hunks.iter().filter(|hunk| of(hunk).is_empty()).count();
     let whole_change = others.is_empty() && untried == 0;
-    let nothing_noticed = killed == 0 && survived >= SURVIVORS_MIN && whole_change;
+    // The product as it was may give the check no test to run: that is no verdict, and yet it is not what it was.
+    let undone = |(mutated, fate): &(&Mutated, Fate)| mutated.operator == UNDO && *fate != Fate::Survived;
+    let nothing_noticed = killed == 0 && survived >= SURVIVORS_MIN && whole_change && !tried.iter().any(undone);
     let unnoticed = |hunk: &Hunk| {
         let fates = of(hunk);
         fates.contains(&Fate::Survived) && !fates.contains(&Fate::Killed)
@@ -311,6 +315,21 @@ mod tests {
         let (outcome, severities) = weighed(Change, &[hunk(1, 9), hunk(7, 9)], &[], &two);
         assert_eq!(severities, [Severity::Note], "one hunk had no turn");
         assert!(outcome.note.ends_with("; 1 hunk not tried"), "{}", outcome.note);
+    }
+
+    #[test]
+    fn a_change_that_cannot_be_undone_without_losing_every_test_is_not_unnoticed() {
+        let undo = Mutated {
+            operator: UNDO.into(),
+            ..mutated(1)
+        };
+        let other = mutated(2);
+        let weighed = |fate| {
+            let tried = [(&other, Survived), (&other, Survived), (&undo, fate)];
+            weigh(Change, &[hunk(1, 9)], &[], &tried).findings[0].severity
+        };
+        assert_eq!(weighed(Unjudged("no test ran")), Severity::Note);
+        assert_eq!(weighed(Survived), Severity::Violation);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! changes there tells nothing about the tests. In a test, only what it demands is changed, and only so that an honest
 //! product must fail it.
 
+mod bound;
 mod code;
 mod failure;
 mod literal;
@@ -42,6 +43,8 @@ pub enum Operator {
     DeleteStatement,
     Never,
     EmptyIterable,
+    /// The lines that stood there before; made by whoever knows them.
+    Undo,
     /// Another expected value.
     Expectation,
     /// The opposite of what an assertion demands.
@@ -63,6 +66,7 @@ impl Operator {
             Self::DeleteStatement => "delete_statement",
             Self::Never => "never",
             Self::EmptyIterable => "empty_iterable",
+            Self::Undo => "undo",
             Self::Expectation => "expectation",
             Self::Inversion => "inversion",
             Self::Failure => "failure",
@@ -80,6 +84,8 @@ pub struct Mutant {
     pub operator: Operator,
     pub original: String,
     pub replacement: String,
+    /// Part of the assertion that minds it, where that stands elsewhere.
+    pub minded: Option<Span>,
 }
 
 /// At most `max` mutants: one of every line first, then a second of every line, and so on.
@@ -143,5 +149,6 @@ fn change(tree: &Tree<'_>, span: Span, operator: Operator, replacement: String) 
         operator,
         original,
         replacement,
+        minded: None,
     })
 }

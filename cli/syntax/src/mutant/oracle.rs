@@ -3,9 +3,10 @@
 //! Only an equality whose one side is made of literals has an expected value. A bound that is moved by one, a part of
 //! an alternative or an argument of the call under test may leave an honest test green: there the demand as a whole is
 //! turned into its opposite. An expected value that has a name stands elsewhere, in a row of a table for instance: where
-//! nobody minds types, a list that holds it is demanded in its place, which nothing honest equals.
+//! nobody minds types, a list that holds it is demanded in its place, which nothing honest equals; elsewhere the literals
+//! that it is bound to are changed.
 
-use super::{Mutant, Operator, change, literal};
+use super::{Mutant, Operator, bound, change, literal};
 use crate::tree::{Id, Tree};
 use crate::{Span, assertion};
 
@@ -29,7 +30,7 @@ pub(super) fn candidates(tree: &Tree<'_>, spans: &[Span]) -> Vec<Mutant> {
                 }
             }
             if found.len() == before {
-                found.extend(another(tree, [left, right]));
+                found.extend(another(tree, [left, right]).or_else(|| bound(tree, (id, spans), [left, right])));
             }
         }
         if found.len() == before
@@ -48,6 +49,34 @@ fn another(tree: &Tree<'_>, sides: [&Vec<Id>; 2]) -> Option<Mutant> {
     let span = assertion::span(tree, side)?;
     let text = std::str::from_utf8(tree.source.get(span.start..span.end)?).ok()?;
     change(tree, span, Operator::Expectation, format!("{before}{text}{behind}"))
+}
+
+/// Other literals where the named side of an equality gets its value; of two the first that is bound to literals.
+fn bound(tree: &Tree<'_>, (assertion, spans): (Id, &[Span]), sides: [&Vec<Id>; 2]) -> Option<Mutant> {
+    if tree.grammar.another.is_some() {
+        return None;
+    }
+    let test = tree
+        .above(assertion)
+        .find(|above| spans.contains(&tree.node(*above).span))?;
+    sides.into_iter().find_map(|side| {
+        let values = bound::values(tree, test, assertion, side)?;
+        let others = values.iter().map(|value| {
+            let mut tokens = assertion::tokens(tree, value).into_iter();
+            tokens.find_map(|token| Some((tree.node(token).span, literal::other(tree, token)?)))
+        });
+        let others = others.collect::<Option<Vec<_>>>()?;
+        let (start, end) = (others.first()?.0.start, others.last()?.0.end);
+        let (mut text, mut at) = (String::new(), start);
+        for (span, other) in &others {
+            text.push_str(std::str::from_utf8(tree.source.get(at..span.start)?).ok()?);
+            text.push_str(other);
+            at = span.end;
+        }
+        let mutant = change(tree, Span { start, end }, Operator::Expectation, text)?;
+        let minded = assertion::span(tree, side);
+        Some(Mutant { minded, ..mutant })
+    })
 }
 
 /// The opposite of each assertion around one of these parts of it.
@@ -176,7 +205,7 @@ mod tests {
         );
         assert_eq!(
             changed("a.rs", "#[test]\nfn a() { let want = 2; assert_eq!(f(1), want); }\n"),
-            ["assert_eq -> assert_ne"],
+            ["2 -> 3"],
             "types would not fit"
         );
     }

@@ -93,7 +93,8 @@ pub(super) fn change(
     if let Demand::Opposite(of) = demand {
         chosen.retain(|chosen| chosen.members.iter().any(|member| of.contains(member)));
         chosen.retain_mut(|chosen| {
-            let opposite = library.opposite(&chosen.path, chosen.mutant.span);
+            let part = chosen.mutant.minded.unwrap_or(chosen.mutant.span);
+            let opposite = library.opposite(&chosen.path, part);
             opposite.map(|mutant| chosen.mutant = mutant).is_some()
         });
     }

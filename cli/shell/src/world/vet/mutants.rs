@@ -11,9 +11,9 @@ use std::rc::Rc;
 
 use engine::event::candidate::{Hunk, Mutated};
 use engine::event::id::Bytes;
-use engine::event::policy::GuardPolicy;
+use engine::event::policy::{Adequacy, GuardPolicy};
 use engine::guard::surface;
-use syntax::{Language, Mutant, Operator, What};
+use syntax::{Language, Mutant, Operator, Span, What};
 
 use crate::hunks::{between, is_idle, is_prose, lines, told};
 use crate::tree::{Kind, Manifest, Tree};
@@ -26,6 +26,8 @@ const HUNKS_MAX: usize = 128;
 const NAMED_MAX: usize = 16;
 /// A longer source is nothing that a person wrote.
 const SOURCE_MAX_BYTES: u64 = 1024 * 1024;
+/// A longer part is not undone: both versions of it are recorded.
+const UNDONE_MAX_BYTES: usize = 4096;
 
 /// A tree, and who says which of its files are the product.
 pub(super) struct Product<'a> {
@@ -41,6 +43,8 @@ pub(super) struct Part {
     lines: RangeInclusive<u32>,
     source: Rc<Vec<u8>>,
     mutants: Vec<Mutant>,
+    /// What stood in its place.
+    before: Option<Vec<u8>>,
 }
 
 /// The parts that can be mutated, and what else is another than it was.
@@ -58,6 +62,38 @@ impl Part {
             last: *self.lines.end(),
             mutants: u32::try_from(self.mutants.len()).unwrap_or(u32::MAX),
         }
+    }
+
+    /// The lines that stood in its place, where one of its own cannot be changed once more: the fix may be that one.
+    fn undone(&self, language: Language) -> Option<Mutant> {
+        let (start, now) = cut(&self.source, &self.lines)?;
+        let before = self.before.as_ref()?;
+        if now.len().max(before.len()) > UNDONE_MAX_BYTES || self.mutants.is_empty() {
+            return None;
+        }
+        let range = [self.lines.clone()];
+        let all = syntax::mutants(language, &self.source, &What::Code(&range), now.len()).ok()?;
+        let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || !byte.is_ascii();
+        let texts = lines(&self.source);
+        let is_bare = |line: u32| {
+            let text = usize::try_from(line)
+                .ok()
+                .and_then(|line| texts.get(line.checked_sub(1)?));
+            let says = text.is_some_and(|text| text.iter().any(is_word)) && !is_idle(&texts, &(line..=line));
+            says && all.iter().all(|mutant| mutant.line != line)
+        };
+        self.lines.clone().any(is_bare).then_some(())?;
+        Some(Mutant {
+            line: *self.lines.start(),
+            span: Span {
+                start,
+                end: start + now.len(),
+            },
+            operator: Operator::Undo,
+            original: String::from_utf8(now.to_vec()).ok()?,
+            replacement: String::from_utf8(before.clone()).ok()?,
+            minded: None,
+        })
     }
 
     /// What is recorded of one of its mutants, and the file with it.
@@ -109,11 +145,16 @@ pub(super) fn pick(product: &Product<'_>, start: &Manifest, max: usize) -> Resul
                 other(format!("{path}: {}", told(&hunk)));
                 continue;
             }
+            let replaced = difference.replaced.iter().find(|(now, _)| *now == hunk);
+            let before = replaced
+                .and_then(|(_, then)| cut(&before, then))
+                .map(|(_, text)| text.to_vec());
             let part = Part {
                 path: path.clone(),
                 lines: hunk,
                 source: Rc::clone(&source),
                 mutants: Vec::new(),
+                before,
             };
             found.push((language, part));
         }
@@ -126,6 +167,13 @@ pub(super) fn pick(product: &Product<'_>, start: &Manifest, max: usize) -> Resul
         let range = [part.lines.clone()];
         let mutants = syntax::mutants(language, &part.source, &What::Code(&range), each.saturating_mul(4));
         part.mutants = telling(mutants.unwrap_or_default(), each);
+        if product.policy.adequacy == Adequacy::Change
+            && let Some(undone) = part.undone(language)
+        {
+            // Second: most hunks are noticed by the first.
+            part.mutants.truncate(each.saturating_sub(1));
+            part.mutants.insert(part.mutants.len().min(1), undone);
+        }
         if part.mutants.is_empty() {
             other(format!("{}: {}", part.path, told(&part.lines)));
         } else {
@@ -178,6 +226,19 @@ impl Product<'_> {
     }
 }
 
+/// These lines of a text, and where they begin.
+fn cut<'t>(text: &'t [u8], lines: &RangeInclusive<u32>) -> Option<(usize, &'t [u8])> {
+    let ends = text.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
+    let starts: Vec<usize> = std::iter::once(0).chain(ends.map(|(at, _)| at + 1)).collect();
+    let first = usize::try_from(lines.start().checked_sub(1)?).ok()?;
+    let start = *starts.get(first)?;
+    let end = starts
+        .get(usize::try_from(*lines.end()).ok()?)
+        .copied()
+        .unwrap_or(text.len());
+    Some((start, text.get(start..end)?))
+}
+
 /// Those that change most of what a program does come first, one a line, and neighbours far apart.
 fn telling(mutants: Vec<Mutant>, max: usize) -> Vec<Mutant> {
     let weak = |mutant: &Mutant| matches!(mutant.operator, Operator::Constant | Operator::Arithmetic);
@@ -215,6 +276,33 @@ mod tests {
         let source = "A = 1\nB = 2\nC = 3\n\ndef total(prices):\n    return sum(prices)\n";
         let first = told_of(source, 1);
         assert_eq!(first[0].0, 6, "{first:?}");
+    }
+
+    fn undone(before: &str, after: &str) -> Option<String> {
+        let difference = between(before.as_bytes(), after.as_bytes());
+        let (now, then) = &difference.replaced[0];
+        let language = Language::of("a.py").unwrap();
+        let found = syntax::mutants(language, after.as_bytes(), &What::Code(&[now.clone()]), 9).unwrap();
+        let part = Part {
+            path: "a.py".into(),
+            lines: now.clone(),
+            source: Rc::new(after.as_bytes().to_vec()),
+            mutants: found,
+            before: cut(before.as_bytes(), then).map(|(_, text)| text.to_vec()),
+        };
+        let undone = part.undone(language)?;
+        Some(String::from_utf8(syntax::apply(after.as_bytes(), &undone)).unwrap())
+    }
+
+    #[test]
+    fn a_part_with_a_line_that_cannot_be_changed_once_more_is_undone() {
+        let (before, after) = ("class A:\n    pass\n", "V = 2\n\nclass A(dict):\n    pass\n");
+        assert_eq!(undone(before, after).as_deref(), Some(before));
+        assert_eq!(undone("A = 1\nB = 2\n", "A = 3\n\n# Why.\nB = 2\n"), None);
+        assert_eq!(
+            undone("class A:\n    pass", "V = 2\nclass A(dict):\n    pass").as_deref(),
+            Some("class A:\n    pass")
+        );
     }
 
     #[test]

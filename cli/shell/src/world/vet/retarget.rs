@@ -43,15 +43,27 @@ pub(super) fn contract(state: &State, workdir: &Path, copy: &Path) -> Result<Opt
     Ok(Some(state))
 }
 
-/// The environment with every path into the workdir leading to the same place in the copy.
+/// Where a build keeps what it made, told apart by times alone: what is shared with the workdir would be taken for the copy's.
+const BUILT: &[&str] = &["CARGO_BUILD_TARGET_DIR", "CARGO_TARGET_DIR"];
+
+/// The environment with every path into the workdir, and of what is built, leading into the copy.
 pub(in crate::world) fn moved(
     env: Vec<(OsString, OsString)>,
     workdir: &Path,
     copy: &Path,
 ) -> Vec<(OsString, OsString)> {
     let known = [workdir.as_os_str().as_bytes().to_vec()];
-    let value = |old: OsString| OsString::from_vec(led(old.as_bytes(), &known, copy));
-    env.into_iter().map(|(name, old)| (name, value(old))).collect()
+    let own = |(name, old): (OsString, OsString)| {
+        let is_built = BUILT.iter().any(|known| name == *known);
+        let is_elsewhere = Path::new(&old).is_absolute() && !Path::new(&old).starts_with(workdir);
+        let now = if is_built && is_elsewhere {
+            copy.join("target").into()
+        } else {
+            OsString::from_vec(led(old.as_bytes(), &known, copy))
+        };
+        (name, now)
+    };
+    env.into_iter().map(own).collect()
 }
 
 /// How these texts spell the workdir: as it is, and through links.
@@ -124,6 +136,7 @@ mod tests {
         let env = vec![
             ("PATH".into(), "/w/.venv/bin:/usr/bin:/wide/bin".into()),
             ("CARGO_TARGET_DIR".into(), "/w/target".into()),
+            ("CARGO_BUILD_TARGET_DIR".into(), "/shared/target".into()),
             ("HERE".into(), "/w".into()),
             ("TEXT".into(), "a:/b".into()),
             ("OPTIONS".into(), "--root=/w/a -p '/w' file:///w/b".into()),
@@ -137,6 +150,7 @@ mod tests {
         };
         assert_eq!(of("PATH").unwrap(), "/c/.venv/bin:/usr/bin:/wide/bin");
         assert_eq!(of("CARGO_TARGET_DIR").unwrap(), "/c/target");
+        assert_eq!(of("CARGO_BUILD_TARGET_DIR").unwrap(), "/c/target");
         assert_eq!(of("HERE").unwrap(), "/c");
         assert_eq!(of("TEXT").unwrap(), "a:/b");
         assert_eq!(of("OPTIONS").unwrap(), "--root=/c/a -p '/c' file:///c/b");
