@@ -33,6 +33,7 @@ mod e2e {
     mod covering;
     mod credential;
     mod deciding;
+    mod degraded;
     mod doctor;
     mod egress;
     mod extending;

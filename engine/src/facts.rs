@@ -11,6 +11,7 @@ use crate::event::id::{Bytes, Digest, Stamp};
 use crate::event::iteration::CheckEnded;
 use crate::event::policy::{Bounds, Policy};
 use crate::event::run::{Halted, RunOpened, Suspended};
+use crate::event::zone::ZoneName;
 use crate::members::{IdSet, Members};
 use crate::phase::{CheckVerdict, Revisit};
 use crate::progress::History;
@@ -178,6 +179,13 @@ impl Facts {
 
     pub fn policy(&self) -> &Policy {
         &self.opened.policy
+    }
+
+    /// What the work is held by in place of a zone, and what of one is missing; `None` where nobody asked for that.
+    pub fn degraded(&self) -> Option<&str> {
+        let zones = self.policy().isolation.degraded.then_some(&self.opened.zones);
+        let held = zones?.iter().find(|seen| seen.zone == ZoneName::Agent);
+        Some(held.map_or("it is not known by what the work was held", |seen| seen.facts.as_str()))
     }
 
     /// Adds the working time up to `at`. Only the monotonic clock counts, and it never runs backwards.

@@ -236,7 +236,13 @@ impl Reader {
                     .any(|zone| zone["zone"] == name && zone["refused"].is_null())
             };
             let refused = zones.iter().any(|zone| !zone["refused"].is_null());
-            self.zones_missing = self.is_isolated() && (refused || !starts("agent") || !starts("exec"));
+            let needed = match (self.is_isolated(), self.is_held()) {
+                (true, _) => &["agent", "exec"][..],
+                (false, true) => &["agent"],
+                (false, false) => &[],
+            };
+            let all_start = needed.iter().all(|zone| starts(zone));
+            self.zones_missing = !needed.is_empty() && (refused || !all_start);
             self.room = "open".into();
             return Ok(());
         }

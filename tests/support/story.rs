@@ -17,12 +17,17 @@ use super::schema;
 
 const LOOPEXEC: &str = env!("CARGO_BIN_EXE_loopexec");
 
+/// A user that owns nothing.
+const NOBODY: u32 = 64_646;
+
 /// A project under test. It is removed with the value.
 pub(crate) struct Project {
     // Before the directory: it reads what lies in there.
     _opinion: SecondOpinion,
     root: TempDir,
     env: BTreeMap<String, String>,
+    /// Whom everything is started as, where that is another than whoever runs the tests.
+    uid: Option<u32>,
 }
 
 /// What one call of loopexec said.
@@ -44,7 +49,26 @@ impl Project {
             _opinion: SecondOpinion(root.path().join("work")),
             root,
             env: BTreeMap::new(),
+            uid: None,
         }
+    }
+
+    /// Gives all of it to a user without rights, who starts everything from here on. Whoever has none stays who that is.
+    pub(crate) fn of_a_user(mut self) -> Self {
+        if rustix::process::geteuid().is_root() {
+            let mut owned = Command::new("chown");
+            let owner = format!("{NOBODY}:{NOBODY}");
+            assert!(
+                owned
+                    .args(["-R", &owner])
+                    .arg(self.root.path())
+                    .status()
+                    .unwrap()
+                    .success()
+            );
+            self.uid = Some(NOBODY);
+        }
+        self
     }
 
     /// A project with these files, committed.
@@ -176,7 +200,16 @@ impl Project {
     }
 
     fn command(&self, program: &Path) -> Command {
-        let mut command = Command::new(program);
+        let mut command = match self.uid.map(|uid| uid.to_string()) {
+            Some(uid) => {
+                let mut command = Command::new("setpriv");
+                command
+                    .args(["--reuid", &uid, "--regid", &uid, "--clear-groups"])
+                    .arg(program);
+                command
+            }
+            None => Command::new(program),
+        };
         command.current_dir(self.dir());
         for (name, _) in std::env::vars_os() {
             let name = name.to_string_lossy().into_owned();

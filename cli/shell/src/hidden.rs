@@ -17,6 +17,9 @@ pub fn dispatch(mut words: impl Iterator<Item = OsString>) -> Option<ExitCode> {
     if first == zone::INIT {
         return Some(zone::init(words.next().as_deref()));
     }
+    if first == zone::HOLD {
+        return Some(zone::hold(words));
+    }
     if first == zone::REAP {
         return Some(zone::reap(words.next().as_deref()));
     }

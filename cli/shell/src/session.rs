@@ -34,7 +34,7 @@ use crate::process::{Supervisor, SupervisorOptions, remove_unmasked};
 use crate::record::latest;
 use crate::replay::Surroundings;
 use crate::tree::{Options, Tree, TreeId};
-use crate::world::{RealWorld, StopRequests, hermetic, resolve_programs, too_short};
+use crate::world::{RealWorld, StopRequests, hermetic, resolve_programs};
 use crate::zone::credential::Desk;
 use crate::zone::preflight;
 use crate::{clock, lock};
@@ -321,18 +321,8 @@ impl Life {
         };
         remove_unmasked(&self.run.blobs());
         let supervisor = Supervisor::start(&self.exe, options)?;
-        for name in too_short(&state.facts.policy().secrets, &self.env) {
-            ledger.warn(format!(
-                "the value of {name} is too short to be told from ordinary text and is not masked"
-            ));
-        }
-        let withheld = hermetic::withheld(state.facts.policy(), &self.env);
-        if !withheld.is_empty() {
-            let names: Vec<_> = withheld.iter().map(|(name, _)| name.to_string_lossy()).collect();
-            ledger.warn(format!(
-                "withheld from the check: {}; `--check-env NAME` passes one on",
-                names.join(", ")
-            ));
+        for warning in before::warnings(&state, &self.env) {
+            ledger.warn(warning);
         }
         let mut world = RealWorld::new(
             &state,

@@ -50,6 +50,7 @@ pub(crate) fn ended(style: Style, ended: &Ended<'_>) -> String {
     }
     line("time", &milliseconds(facts.elapsed_ms));
     line("receipt", ended.receipt);
+    line("isolation", facts.degraded().unwrap_or_default());
     let mut text = sentence(style, ended);
     text.push_str(&out);
     if let Some(advice) = ended.advice {

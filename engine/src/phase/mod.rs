@@ -15,6 +15,7 @@ pub mod checkpoint;
 pub mod closed;
 mod container;
 mod credential;
+mod degraded;
 mod drift;
 pub mod execute;
 mod gateway;

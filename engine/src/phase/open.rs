@@ -3,7 +3,7 @@
 use alloc::string::ToString;
 
 use super::check::Check;
-use super::{Illegal, Phase, Room, Turn, build_context, container, credential, gateway, halt, zones};
+use super::{Illegal, Phase, Room, Turn, build_context, container, credential, degraded, gateway, halt, zones};
 use crate::effect::{Effect, Next};
 use crate::event::Event;
 use crate::event::halt::HaltReason;
@@ -132,7 +132,8 @@ fn unfit(policy: &Policy) -> Option<(HaltReason, &'static str, &'static str)> {
 
 /// Reason, cause and sentence of a contract whose zones, key, gateway or containers cannot be as it says.
 pub fn isolation_objection(policy: &Policy) -> Option<(HaltReason, &'static str, &'static str)> {
-    let objection = credential::objection(policy).or_else(|| gateway::objection(policy));
+    let objection = degraded::objection(policy).or_else(|| credential::objection(policy));
+    let objection = objection.or_else(|| gateway::objection(policy));
     objection.or_else(|| container::objection(policy))
 }
 

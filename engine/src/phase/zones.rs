@@ -12,14 +12,18 @@ use crate::facts::Facts;
 
 /// The halt of a run whose zones are not to be had; `None` where they are, or are not asked for.
 pub(crate) fn missing(facts: &Facts) -> Option<Next> {
-    if !facts.policy().isolation.zones {
-        return None;
-    }
+    let isolation = &facts.policy().isolation;
+    let needed: &[ZoneName] = match (isolation.zones, isolation.degraded) {
+        (true, _) => ZoneName::ALL,
+        // Only the work is held then.
+        (false, true) => &[ZoneName::Agent],
+        (false, false) => return None,
+    };
     let zones = &facts.opened.zones;
     if let Some(refused) = zones.iter().find(|seen| seen.refused.is_some()) {
         return Some(unsatisfiable(facts, refused));
     }
-    let unseen = ZoneName::ALL
+    let unseen = needed
         .iter()
         .find(|needed| !zones.iter().any(|seen| seen.zone == **needed));
     unseen.map(|zone| {

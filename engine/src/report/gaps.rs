@@ -43,7 +43,9 @@ pub fn gaps(state: &State, report: &Report) -> Vec<Gap> {
             "nothing could read which tests there are; the exit status is all that is known",
         ));
     }
-    if !policy.isolation.zones {
+    if let Some(held) = facts.degraded() {
+        gaps.push(gap("isolation", held));
+    } else if !policy.isolation.zones {
         gaps.push(gap("isolation", "work and check ran with the rights of the user"));
     }
     let undeclared = undeclared(&policy.pins.model);

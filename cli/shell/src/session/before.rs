@@ -1,8 +1,14 @@
-//! What earlier lives left behind is seen to before another one begins: their processes, and their keys.
+//! What earlier lives left behind is seen to before another one begins: their processes, and their keys. And what is to be
+//! said of the one that begins.
+
+use std::ffi::OsString;
+
+use engine::State;
 
 use super::RunError;
 use crate::paths::StateDir;
 use crate::process::leftovers::{self, Leftover};
+use crate::world::{hermetic, too_short};
 use crate::zone::credential::{Desk, Swept, sweep};
 
 /// How long leftovers of an earlier life may take to end.
@@ -40,4 +46,21 @@ pub(super) fn sweep_keys(state_dir: &StateDir, desk: &Desk) -> Vec<String> {
             ),
         })
         .collect()
+}
+
+/// What of the contract does not do what somebody may think.
+pub(super) fn warnings(state: &State, env: &[(OsString, OsString)]) -> Vec<String> {
+    let policy = state.facts.policy();
+    let short = too_short(&policy.secrets, env).into_iter();
+    let short =
+        short.map(|name| format!("the value of {name} is too short to be told from ordinary text and is not masked"));
+    let withheld = hermetic::withheld(policy, env);
+    let names: Vec<_> = withheld.iter().map(|(name, _)| name.to_string_lossy()).collect();
+    let withheld = (!names.is_empty()).then(|| {
+        let names = names.join(", ");
+        format!("withheld from the check: {names}; `--check-env NAME` passes one on")
+    });
+    let held = state.facts.degraded();
+    let held = held.map(|held| format!("the work has no zone; {held}"));
+    short.chain(withheld).chain(held).collect()
 }

@@ -13,13 +13,17 @@ use engine::{Observation, State};
 
 use super::RealWorld;
 use super::command::{Job, Output, argv, limits};
+use super::zones;
 use crate::foreign;
 use crate::process::{Input, which};
+use crate::zone::{Refusal, Zone};
 
 /// How much of an agent's question is kept.
 const ASK_MAX_BYTES: u64 = 16 << 10;
 /// A larger program is named and not hashed byte for byte on every start.
 const PROGRAM_MAX_BYTES: u64 = 256 << 20;
+
+type Variables = Vec<(OsString, OsString)>;
 
 impl RealWorld {
     pub(super) fn execute(
@@ -47,15 +51,29 @@ impl RealWorld {
         if self.zones.is_some() {
             return self.execute_in_zone(state, job, iteration);
         }
-        let mut env = self.work_env.clone();
-        env.extend(self.told(state, iteration, &self.run.context(), &ask));
-        let (_, run) = self.command(Job { env, ..job });
+        let told = self.told(state, iteration, &self.run.context(), &ask);
+        let run = match self.held_or_not(job, told) {
+            Ok(job) => self.command(job).1,
+            Err(refusal) => zones::not_entered(Zone::Agent, refusal),
+        };
         Observation::Executed {
             at: self.clock.stamp(),
             run,
             ask: read_ask(&ask),
             interference: self.interference(),
         }
+    }
+
+    /// The work as the contract has it started where it has no zone.
+    fn held_or_not<'j>(&self, job: Job<'j>, told: Variables) -> Result<Job<'j>, Refusal> {
+        let Some(held) = &self.held else {
+            let env = [self.work_env.clone(), told].concat();
+            return Ok(Job { env, ..job });
+        };
+        let held = held.as_ref().map_err(Clone::clone)?;
+        let env = held.environment(&[self.env.clone(), self.work_env.clone()].concat(), told);
+        let argv = held.words(&env, job.argv)?;
+        Ok(Job { argv, env, ..job })
     }
 
     /// Sleeps, unless a signal asks the run to stop.

@@ -46,7 +46,8 @@ use crate::process::{Supervisor, Wishes};
 use crate::replay::Surroundings;
 use crate::scratch::Scratch;
 use crate::tree::Tree;
-use crate::zone::Terms;
+use crate::zone::degraded::Held;
+use crate::zone::{Refusal, Terms};
 
 use assertions::Assertions;
 pub use check::Oracle;
@@ -109,6 +110,8 @@ pub struct RealWorld {
     pub(crate) walked: bool,
     /// Where commands run apart from the machine; without them they run with the user's rights.
     pub(crate) zones: Option<Zones>,
+    /// What holds the work where there are none; or why nothing does.
+    held: Option<Result<Held, Refusal>>,
     /// What the check is run with in copies; without it no copy is made.
     pub(crate) surroundings: Option<Surroundings>,
 }
@@ -139,6 +142,7 @@ impl RealWorld {
             walked: false,
             surroundings: None,
             zones: None,
+            held: None,
             secrets: secrets::of(policy, env),
             env: hermetic::offered(policy, env),
             work_env: hermetic::withheld(policy, env),
@@ -170,6 +174,9 @@ impl RealWorld {
         let policy = state.facts.policy();
         let terms = policy.isolation.zones.then(|| Terms::of(policy, &self.workdir, env));
         self.zones = terms.map(|terms| Zones::new(terms, exe.to_path_buf()));
+        let isolation = &policy.isolation;
+        let is_held = isolation.degraded && !isolation.zones;
+        self.held = is_held.then(|| Held::of(policy, &self.workdir, &env.to_vec(), exe));
         self
     }
 

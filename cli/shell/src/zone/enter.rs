@@ -55,7 +55,7 @@ fn become_command(line: &Line) -> Result<std::convert::Infallible, Word> {
     let confined = confine(&parcel.writable, processors)?;
     line.send(&Word::Confined(confined), &[])
         .map_err(|error| Word::failed("it cannot be told that the command is bound", &error))?;
-    let [file, words, env] = strings(&file, &parcel)
+    let [file, words, env] = strings(&file, &parcel.argv, &parcel.env)
         .map_err(|error| not_started(&error.into(), "a word or variable of it holds a zero byte".to_owned()))?;
     heed_signals().map_err(|error| Word::failed("its signals cannot be set", &error))?;
     // Not what a shell does, and std with it: to hand a file that is no program to `sh`.
@@ -68,19 +68,23 @@ fn become_command(line: &Line) -> Result<std::convert::Infallible, Word> {
 }
 
 /// The file, the words and the variables, as the kernel takes them; of two variables with one name the later.
-fn strings(file: &Path, parcel: &Parcel) -> Result<[Vec<CString>; 3], NulError> {
+pub(super) fn strings(
+    file: &Path,
+    argv: &[OsString],
+    env: &[(OsString, OsString)],
+) -> Result<[Vec<CString>; 3], NulError> {
     let one = |word: &OsStr| CString::new(word.as_bytes());
-    let variables: BTreeMap<_, _> = parcel.env.iter().map(|(name, value)| (name, value)).collect();
+    let variables: BTreeMap<_, _> = env.iter().map(|(name, value)| (name, value)).collect();
     let pair = |(name, value): (&OsString, &OsString)| CString::new([name.as_bytes(), b"=", value.as_bytes()].concat());
     Ok([
         vec![one(file.as_os_str())?],
-        parcel.argv.iter().map(|word| one(word)).collect::<Result<_, _>>()?,
+        argv.iter().map(|word| one(word)).collect::<Result<_, _>>()?,
         variables.into_iter().map(pair).collect::<Result<_, _>>()?,
     ])
 }
 
 /// None blocked, none ignored.
-fn heed_signals() -> io::Result<()> {
+pub(super) fn heed_signals() -> io::Result<()> {
     // What was sent to the zone while it was made was not meant for the command: it was made after that.
     SigSet::empty().thread_set_mask()?;
     let status = fs::read_to_string("/proc/self/status")?;

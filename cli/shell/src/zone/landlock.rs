@@ -62,6 +62,13 @@ impl From<PathFdError> for NotBound {
 /// Binds this process for good, and everything that it starts. Says the version that is in force; 0 where the kernel
 /// has none.
 pub(super) fn bind(writable: &[PathBuf]) -> Result<u32, NotBound> {
+    let scratch = [TMP_AT, HOME_AT, SHM_AT].map(PathBuf::from);
+    bind_to(&["/".into()], &[&scratch, writable].concat())
+}
+
+/// The same for what may be read and executed, and what may be written besides. A place to read that is not there is left
+/// out.
+pub(super) fn bind_to(readable: &[PathBuf], writable: &[PathBuf]) -> Result<u32, NotBound> {
     let Some(version) = landlock_abi() else {
         return Ok(0);
     };
@@ -69,14 +76,21 @@ pub(super) fn bind(writable: &[PathBuf]) -> Result<u32, NotBound> {
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(AccessFs::from_all(KNOWN))?
         .scope(Scope::from_all(KNOWN))?
-        .create()?
-        .add_rule(PathBeneath::new(PathFd::new("/")?, AccessFs::from_read(KNOWN)))?;
-    for at in DEVICES {
+        .create()?;
+    for at in readable.iter().filter(|at| at.exists()) {
+        let read = AccessFs::from_read(KNOWN);
+        let read = if at.is_dir() {
+            read
+        } else {
+            read & AccessFs::from_file(KNOWN)
+        };
+        rules = rules.add_rule(PathBeneath::new(PathFd::new(at)?, read))?;
+    }
+    for at in DEVICES.into_iter().filter(|at| Path::new(at).exists()) {
         let use_it = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::IoctlDev;
         rules = rules.add_rule(PathBeneath::new(PathFd::new(at)?, use_it))?;
     }
-    let scratch = [TMP_AT, HOME_AT, SHM_AT].map(Path::new);
-    for at in scratch.into_iter().chain(writable.iter().map(PathBuf::as_path)) {
+    for at in writable {
         let access = if at.is_dir() {
             write()
         } else {

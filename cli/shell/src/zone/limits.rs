@@ -42,7 +42,7 @@ pub(super) fn available() -> u32 {
     sched_getaffinity(None).map_or(1, |set| set.count())
 }
 
-fn lowered(present: Rlimit, wanted: u64) -> Rlimit {
+pub(super) fn lowered(present: Rlimit, wanted: u64) -> Rlimit {
     let least = |bound: Option<u64>| Some(bound.map_or(wanted, |bound| bound.min(wanted)));
     let maximum = least(present.maximum);
     Rlimit {

@@ -9,6 +9,7 @@ use engine::event::zone::ZoneSeen;
 
 use super::account::{self, Ending, account};
 use super::backend;
+use super::degraded::Held;
 use super::pair::run_once;
 use super::trial::Bait;
 use super::{Order, Refusal, RefusalCause, Terms, Zone, ZonePlan, container, hand_over, secret_places, trial};
@@ -26,7 +27,12 @@ type Variables = [(OsString, OsString)];
 /// What starting them showed; nothing where the contract asks for none.
 pub(crate) fn see(policy: &Policy, at: &Path, env: &Variables, exe: &Path, wishes: &Wishes) -> Vec<ZoneSeen> {
     if !policy.isolation.zones {
-        return Vec::new();
+        let held = policy.isolation.degraded.then(|| {
+            let held = Held::of(policy, at, &env.to_vec(), exe);
+            held.and_then(|held| held.see(&env.to_vec(), wishes))
+        });
+        let seen = held.map(|seen| seen.unwrap_or_else(|refusal| account::refused(Zone::Agent, refusal)));
+        return seen.into_iter().collect();
     }
     let terms = match Terms::of(policy, at, env) {
         Ok(terms) if terms.container().is_some() => {

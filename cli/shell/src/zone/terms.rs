@@ -2,7 +2,6 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Component, Path, PathBuf};
 
 use engine::event::policy::{IsolationPolicy, Policy};
@@ -11,15 +10,15 @@ use super::credential::Key;
 use super::limits::available;
 use super::plan::{Bears, Container, Gateway};
 use super::plan::{HOME_AT, TMP_AT};
-use super::toolchain::{self, SYSTEM, Search, Toolchain};
-use super::{Bind, Egress, Limits, Network, Refusal, RefusalCause, Work, Zone, ZonePlan, container, secret_places};
+use super::shown::shown;
+use super::toolchain::{SYSTEM, Toolchain};
+use super::{Bind, Egress, Limits, Network, Refusal, RefusalCause, Work, Zone, ZonePlan, container};
 use crate::process::{host_program, path_of};
-use crate::world::resolve_programs;
 
-type Variables = Vec<(OsString, OsString)>;
+pub(super) type Variables = Vec<(OsString, OsString)>;
 
 /// Variables that every command may know: they hold no secrets, and much behaves oddly without them.
-const HARMLESS: &[&str] = &[
+pub(super) const HARMLESS: &[&str] = &[
     "LANG",
     "LC_ALL",
     "LC_CTYPE",
@@ -31,7 +30,7 @@ const HARMLESS: &[&str] = &[
 ];
 
 /// Variables by which tools are told where they are.
-const OF_TOOLCHAINS: &[&str] = &[
+pub(super) const OF_TOOLCHAINS: &[&str] = &[
     "CARGO_HOME",
     "RUSTUP_HOME",
     "RUSTUP_TOOLCHAIN",
@@ -45,7 +44,7 @@ const OF_TOOLCHAINS: &[&str] = &[
 ];
 
 /// Descriptors that one program may hold.
-const OPEN_FILES: u32 = 4_096;
+pub(super) const OPEN_FILES: u32 = 4_096;
 
 /// What the zones of a run have in common.
 #[derive(Clone, Debug)]
@@ -108,47 +107,7 @@ impl Terms {
             let found = env.iter().rev().find(|(name, _)| name == wanted);
             found.map(|(_, value)| value.as_os_str())
         };
-        let homes = secret_places::homes(said("HOME"));
-        let of_home = |name: &str, below: &str| {
-            let named = said(name).map(PathBuf::from);
-            named.or_else(|| said("HOME").map(|home| Path::new(home).join(below)))
-        };
-        let refused = |path: &Path, what: &str| {
-            let real = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
-            let met = secret_places::met(&real, homes.iter().map(PathBuf::as_path));
-            met.filter(|_| what != TREE || !is_of_the_machine(&real))
-                .map(|place| Refusal {
-                    cause: RefusalCause::CredentialPathMounted,
-                    message: format!(
-                        "{what} {} is, contains or lies in {}, where credentials are kept; no zone may see it",
-                        path.display(),
-                        place.display()
-                    ),
-                })
-        };
-        if let Some(refusal) = refused(at, TREE) {
-            return Err(refusal);
-        }
-        let mut toolchain = toolchain::find(&Search {
-            path,
-            homes: &homes,
-            cargo_home: of_home("CARGO_HOME", ".cargo"),
-            rustup_home: of_home("RUSTUP_HOME", ".rustup"),
-            workdir: at,
-            programs: &named(policy, at, env),
-        });
-        for declared in isolation.toolchains.iter().map(PathBuf::from) {
-            if let Some(refusal) = refused(&declared, "the toolchain") {
-                return Err(refusal);
-            }
-            if !declared.exists() {
-                return Err(Refusal {
-                    cause: RefusalCause::ProbeFailed,
-                    message: format!("the toolchain {} is not there", declared.display()),
-                });
-            }
-            toolchain.dirs.insert(declared);
-        }
+        let toolchain = shown(policy, at, env)?;
         Ok(Self {
             bwrap,
             at: at.to_path_buf(),
@@ -350,14 +309,6 @@ fn gateway<'e>(
     }))
 }
 
-/// How the tree is called in a refusal.
-const TREE: &str = "the workdir";
-
-/// A tree may well lie below `/var`: it is seen as a copy, and what lies beside it is not seen.
-fn is_of_the_machine(tree: &Path) -> bool {
-    tree.starts_with("/var") && tree != Path::new("/var")
-}
-
 fn drop_to(uid: Option<u32>) -> Result<Option<(u32, u32)>, Refusal> {
     match (rustix::process::geteuid().is_root(), uid) {
         (false, _) => Ok(None),
@@ -370,33 +321,6 @@ fn drop_to(uid: Option<u32>) -> Result<Option<(u32, u32)>, Refusal> {
                     .to_owned(),
         }),
     }
-}
-
-/// Programs that the commands surely start, and whatever else they name by an absolute path.
-fn named(policy: &Policy, at: &Path, env: &[(OsString, OsString)]) -> Vec<PathBuf> {
-    let programs = resolve_programs(policy, at, env);
-    let mut named: Vec<PathBuf> = programs
-        .into_iter()
-        .map(|program| PathBuf::from(OsStr::from_bytes(&program.path.0)))
-        .collect();
-    let oracle = &policy.oracle;
-    let beside = oracle.failures_cmd.iter().chain(&oracle.integrity_cmd);
-    for command in [&policy.exec, &oracle.check].into_iter().chain(beside) {
-        for word in &command.words {
-            let parts = word
-                .0
-                .split(|byte| byte.is_ascii_whitespace() || b"'\"=;|&()<>".contains(byte));
-            let absolute = parts.filter(|part| part.starts_with(b"/"));
-            named.extend(absolute.map(|part| PathBuf::from(OsStr::from_bytes(part))));
-        }
-    }
-    named.retain(|path| path.is_absolute() && is_program(path));
-    named
-}
-
-/// A file of data that a command names is the user's to show (`--toolchain`).
-fn is_program(path: &Path) -> bool {
-    std::fs::metadata(path).is_ok_and(|seen| seen.is_file() && seen.permissions().mode() & 0o111 != 0)
 }
 
 /// Directories without the ways in which one of them can be spelled, and without what lies in another of them.
@@ -419,7 +343,7 @@ fn one_of_each(outputs: &[String]) -> Vec<String> {
 }
 
 /// Of two entries with one name the later.
-fn last_of_each(env: Variables) -> Variables {
+pub(super) fn last_of_each(env: Variables) -> Variables {
     let mut kept: Variables = Vec::with_capacity(env.len());
     for (name, value) in env {
         kept.retain(|(known, _)| *known != name);

@@ -12,6 +12,8 @@ use serde::Serialize;
 pub(crate) struct Isolation {
     /// Work and check ran in zones.
     pub(crate) zones: bool,
+    /// What the work was held by in place of a zone, and what of one was missing; null where nobody asked for that.
+    pub(crate) degraded: Option<String>,
     /// What the init of each zone saw when the run began; null where it did not start.
     pub(crate) agent_zone_facts: Option<String>,
     pub(crate) exec_zone_facts: Option<String>,
@@ -45,7 +47,8 @@ impl Isolation {
         };
         Self {
             zones: state.facts.policy().isolation.zones,
-            agent_zone_facts: facts(ZoneName::Agent),
+            degraded: state.facts.degraded().map(str::to_owned),
+            agent_zone_facts: facts(ZoneName::Agent).filter(|_| state.facts.degraded().is_none()),
             exec_zone_facts: facts(ZoneName::Exec),
             egress: fold.egress.rows.iter().map(Connection::of).collect(),
             egress_more: fold.egress.more,
@@ -55,6 +58,9 @@ impl Isolation {
 
     /// For people.
     pub(super) fn line(&self) -> String {
+        if let Some(held) = &self.degraded {
+            return held.clone();
+        }
         if !self.zones {
             return "none: work and check ran with your rights".to_owned();
         }

@@ -21,6 +21,8 @@ wire! {
     pub struct IsolationPolicy {
         /// The work runs in the agent zone and the check in the exec zone.
         pub zones: bool,
+        /// In place of zones, the work is held by what the kernel has without namespaces (SPEC 14.1.5).
+        pub degraded: bool,
         /// Directories of the host that both zones see read-only, beside those of the system.
         pub toolchains: Vec<String>,
         /// Directories of the tree, relative to it, that a check may write. They are empty at its start.
@@ -82,6 +84,7 @@ impl Default for IsolationPolicy {
     fn default() -> Self {
         Self {
             zones: false,
+            degraded: false,
             toolchains: Vec::new(),
             outputs: Vec::new(),
             egress_allow: Vec::new(),

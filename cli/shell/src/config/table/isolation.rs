@@ -40,6 +40,18 @@ pub(super) const ROWS: &[Setting] = &[
              work's changes come back to your tree when its turn is over.",
         )
     ),
+    row!(
+        switch,
+        isolation.degraded,
+        row::blank(
+            GROUP,
+            "isolation.degraded",
+            "--isolate-degraded",
+            "LOOPEXEC_ISOLATE_DEGRADED",
+            "The work is held by Landlock and seccomp alone, where zones are not to be had",
+            "It works in your tree with the network open, and sees no home; the check is not isolated. Every report says so.",
+        )
+    ),
     Setting {
         kind: Kind::Paths,
         off: Off::Word,
