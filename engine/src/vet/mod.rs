@@ -286,7 +286,9 @@ pub(crate) fn cut(vetted: &Vetted) -> Option<StopCause> {
 }
 
 fn not_reproduced(differs: &str) -> String {
-    format!("an unchanged copy of the candidate does not give the verdict again: {differs}")
+    format!(
+        "an unchanged copy of the candidate, without its caches and build products, does not give the verdict again: {differs}"
+    )
 }
 
 /// How a run differs from the check of the turn; `None` when it gave the same verdict.
