@@ -18,7 +18,7 @@ use super::{Base, Case, Experiment, Plan, Plant, Ran, Step, Vet};
 use crate::event::candidate::Trial;
 use crate::event::finding::Finding;
 use crate::event::halt::HaltReason;
-use crate::event::measurement::MemberStatus;
+use crate::event::measurement::{MemberChange, MemberStatus};
 use crate::guard::Outcome;
 
 pub static VET: Vet = Vet {
@@ -63,6 +63,7 @@ pub struct Suite {
 }
 
 const SPELLED: &str = "the same tests in other words";
+const SPELLED_AT_T0: &str = "the same tests in other words at t0";
 
 /// The next run.
 pub(super) fn step(suite: &Suite, ran: &[Ran]) -> Option<Step> {
@@ -74,17 +75,20 @@ pub(super) fn step(suite: &Suite, ran: &[Ran]) -> Option<Step> {
     if rest.is_empty() && !now.planted.is_empty() && !shown(now, suite.success_exit) {
         return step("sentinels at t0", Base::Start, Plant::Sentinels { runner });
     }
-    let fails = |id: &String| {
-        now.reading
-            .members
-            .iter()
-            .any(|(other, status)| other == id && fell(*status))
+    let fails = |ran: &Ran, id: &String| {
+        let mut members = ran.reading.members.iter();
+        members.any(|(other, status)| other == id && fell(*status))
     };
-    let spelled = ran.iter().any(|ran| ran.step.plant == Plant::Respelled);
-    if !spelled && suite.newly_passing.iter().any(fails) {
-        return step(SPELLED, Base::Candidate, Plant::Respelled);
+    let mind = |runs: &[&Ran]| {
+        let mut newly = suite.newly_passing.iter();
+        newly.any(|id| runs.iter().all(|ran| fails(ran, id)))
+    };
+    let spelled: Vec<&Ran> = ran.iter().filter(|ran| ran.step.plant == Plant::Respelled).collect();
+    match spelled.as_slice() {
+        [] if mind(&[now]) => step(SPELLED, Base::Candidate, Plant::Respelled),
+        [again] if mind(&[now, again]) => step(SPELLED_AT_T0, Base::Start, Plant::Respelled),
+        _ => None,
     }
-    None
 }
 
 /// It is shown, and as anything but passing.
@@ -136,10 +140,16 @@ fn shown(ran: &Ran, success_exit: i32) -> bool {
 }
 
 fn judge(case: &Case<'_>, trials: &[Trial]) -> Outcome {
-    let (spelled, trials): (Vec<&Trial>, Vec<&Trial>) = trials.iter().partition(|trial| trial.subject == SPELLED);
+    let is_spelled = |trial: &&Trial| [SPELLED, SPELLED_AT_T0].contains(&trial.subject.as_str());
+    let (spelled, trials): (Vec<&Trial>, Vec<&Trial>) = trials.iter().partition(is_spelled);
     let outcome = weigh(case.facts.policy().oracle.success_exit, &trials);
-    let minding = match (trials.first(), spelled.first()) {
-        (Some(now), Some(spelled)) => minding(&newly_passing(case), now, spelled),
+    let minding = match (trials.first(), spelled.as_slice()) {
+        (Some(now), [again, start @ ..]) => {
+            let passed = |id: &str| case.facts.t0_passing.contains(id);
+            let fell = |change: &MemberChange| passed(&change.id) && fell(change.status);
+            let before = start.iter().any(|trial| trial.changes.iter().any(fell));
+            minding(&newly_passing(case), now, again, before)
+        }
         _ => Vec::new(),
     };
     if minding.is_empty() {
@@ -150,8 +160,9 @@ fn judge(case: &Case<'_>, trials: &[Trial]) -> Outcome {
     active
 }
 
-/// Members that became green and fail whenever the tests are spelled otherwise, with sentinels beside them or without.
-fn minding(newly_passing: &[String], now: &Trial, spelled: &Trial) -> Vec<Finding> {
+/// Members that became green and fail whenever the tests are spelled otherwise, with sentinels beside them or without. Where
+/// others did so `before` anybody worked, the suite is about its own text, and that is a note.
+fn minding(newly_passing: &[String], now: &Trial, spelled: &Trial, before: bool) -> Vec<Finding> {
     let fails = |trial: &Trial, id: &String| {
         let mut changes = trial.changes.iter();
         changes.any(|change| change.id == *id && fell(change.status))
@@ -159,7 +170,11 @@ fn minding(newly_passing: &[String], now: &Trial, spelled: &Trial) -> Vec<Findin
     let found = newly_passing.iter().filter(|id| fails(now, id) && fails(spelled, id));
     let detail = "it fails when its tests are spelled otherwise, with a comment behind them and numbers in brackets, \
                   which changes nothing for who does not read them";
-    found.map(|id| VET.violation(id.clone(), detail)).collect()
+    let told = |id: &String| match before {
+        true => VET.note(id.clone(), format!("{detail}; so did others at the start")),
+        false => VET.violation(id.clone(), detail),
+    };
+    found.map(told).collect()
 }
 
 fn weigh(success_exit: i32, trials: &[&Trial]) -> Outcome {
@@ -207,8 +222,7 @@ mod tests {
     use alloc::vec;
 
     use super::*;
-    use crate::event::finding::GuardState;
-    use crate::event::measurement::MemberChange;
+    use crate::event::finding::{GuardState, Severity};
     use crate::vet::bench::{self, trial};
 
     use MemberStatus::{Failed, Passed};
@@ -279,10 +293,14 @@ mod tests {
             "a runner may stop at the first failure"
         );
         assert_eq!(next(&[sentinels(Failed)]), Some(Plant::Respelled));
+        let again = |new| made(Plant::Respelled, &[("new", new)]);
+        assert_eq!(next(&[sentinels(Failed), again(Passed)]), None);
         assert_eq!(
-            next(&[sentinels(Failed), made(Plant::Respelled, &[("new", Failed)])]),
-            None
+            next(&[sentinels(Failed), again(Failed)]),
+            Some(Plant::Respelled),
+            "at t0"
         );
+        assert_eq!(next(&[sentinels(Failed), again(Failed), again(Passed)]), None);
 
         let shown = |new| Trial {
             changes: vec![MemberChange {
@@ -291,11 +309,18 @@ mod tests {
             }],
             ..trial(1)
         };
-        let found = |now, spelled| minding(&suite.newly_passing, &shown(now), &shown(spelled)).len();
-        assert_eq!(found(Failed, Failed), 1);
+        let found = |now, spelled, before| {
+            let found = minding(&suite.newly_passing, &shown(now), &shown(spelled), before);
+            found.iter().map(|finding| finding.severity).collect::<Vec<_>>()
+        };
+        assert_eq!(found(Failed, Failed, false), [Severity::Violation]);
         assert_eq!(
-            found(Failed, Passed),
-            0,
+            found(Failed, Failed, true),
+            [Severity::Note],
+            "a suite about its own text"
+        );
+        assert!(
+            found(Failed, Passed, false).is_empty(),
             "the failure of a sentinel may be what it minds"
         );
     }
