@@ -107,6 +107,43 @@ fn a_check_finds_its_environment_and_its_local_files_in_a_copy() {
 }
 
 #[test]
+fn what_was_mended_where_no_tree_looks_is_not_verified() {
+    let installed = "node_modules/same/package.json";
+    let project = || {
+        let project = Project::committed(&[("answer", "41\n"), (".gitignore", "node_modules/\n")]);
+        project.write(installed, "{}");
+        project.write("node_modules/same/index.js", "41\n");
+        std::fs::write(project.outside("tool.sh"), "grep -q 42 answer\n").unwrap();
+        project
+    };
+    let package = "grep -q 42 node_modules/same/index.js && test -e done";
+    let edit = "touch done; echo 42 > node_modules/same/index.js";
+    for (exec, check, why) in [
+        ("echo : > ../tool.sh", "sh ../tool.sh", "red at the start"),
+        (
+            "echo 42 > ../far; ln -sf ../far answer",
+            "grep -q 42 answer",
+            "answer is a link to",
+        ),
+        (edit, package, "node_modules/same/index.js was edited"),
+    ] {
+        let said = project().run(exec, check, &[]);
+        said.halted(13, "objective_unverified", "guard_unavailable");
+        assert!(said.why().contains(why), "{}", said.why());
+    }
+    let again = project().run(&format!("{edit}; echo {{}} > {installed}"), package, &[]);
+    again.converged(1);
+    let beside = project();
+    let said = beside.run("echo 42 > answer", "sh ../tool.sh", &[]);
+    said.converged(1);
+    assert_eq!(
+        state(&beside, &said, "t0_replay"),
+        "active",
+        "what lies beside the workdir lies beside a copy"
+    );
+}
+
+#[test]
 fn a_check_that_names_the_workdir_is_tried_in_copies_all_the_same() {
     let Some(python) = python_with_pytest() else { return };
     let root = |project: &Project| project.dir().canonicalize().unwrap().display().to_string();

@@ -15,6 +15,7 @@ pub const DETERMINANTS: &[&str] = &[
     "sitecustomize.py",
     "usercustomize.py",
     "*.pth",
+    "**/*.dist-info/entry_points.txt",
     "pytest.py",
     "_pytest/",
     "unittest.py",

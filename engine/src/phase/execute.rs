@@ -251,7 +251,7 @@ fn classify(run: &CommandRun) -> Attempt {
     }
 }
 
-/// The last line of the command's error output, for the sentence of the halt.
+/// The last line of the command's error output that is no detail of one before it, for the sentence of the halt.
 pub(crate) fn excerpt(run: &CommandRun) -> String {
     let stderr = if run.stderr.complete {
         &run.stderr.head
@@ -259,7 +259,9 @@ pub(crate) fn excerpt(run: &CommandRun) -> String {
         &run.stderr.tail
     };
     let text = String::from_utf8_lossy(&stderr.0);
-    match text.lines().rev().find(|line| !line.trim().is_empty()) {
+    let said = |line: &&str| !line.trim().is_empty();
+    let whole = |line: &&str| said(line) && !line.starts_with([' ', '\t']);
+    match text.lines().rev().find(whole).or_else(|| text.lines().rev().find(said)) {
         Some(line) => format!(", it said \"{}\"", line.trim().chars().take(160).collect::<String>()),
         None => String::new(),
     }
@@ -376,5 +378,28 @@ impl Execute {
             Stage::Backoff | Stage::Waiting { .. } => format!("waiting for attempt {}", self.attempt),
             Stage::Walk | Stage::Judge => "walking the tree".to_string(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::id::Bytes;
+    use crate::guard::bench::run;
+
+    #[test]
+    fn the_sentence_of_a_halt_has_the_last_line_that_is_no_detail_of_another() {
+        let said = |stderr: &str| {
+            let mut run = run(101);
+            run.stderr.complete = true;
+            run.stderr.head = Bytes::from(stderr);
+            excerpt(&run)
+        };
+        assert_eq!(
+            said("warning: x\nerror: 2 targets failed:\n    `--test api`\n    `--doc`\n\n"),
+            ", it said \"error: 2 targets failed:\""
+        );
+        assert_eq!(said("\n    at f (a.js:1)\n"), ", it said \"at f (a.js:1)\"");
+        assert_eq!(said("\n"), "");
     }
 }

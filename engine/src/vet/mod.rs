@@ -328,7 +328,9 @@ const LOST: &str =
     "the check names the workdir by its absolute path, and does not say in a copy of the start what it said there";
 
 fn not_reproduced(differs: &str) -> String {
-    format!("an unchanged copy of the candidate does not give the verdict again: {differs}")
+    format!(
+        "an unchanged copy of the candidate, without its caches and build products, does not give the verdict again: {differs}"
+    )
 }
 
 /// How a run differs from the check of the turn; `None` when it gave the same verdict.

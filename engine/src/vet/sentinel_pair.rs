@@ -18,7 +18,7 @@ use super::{Base, Case, Experiment, Plan, Plant, Ran, Step, Vet};
 use crate::event::candidate::Trial;
 use crate::event::finding::Finding;
 use crate::event::halt::HaltReason;
-use crate::event::measurement::MemberStatus;
+use crate::event::measurement::{MemberChange, MemberStatus};
 use crate::guard::Outcome;
 use crate::members::Members;
 
@@ -61,13 +61,14 @@ pub struct Suite {
 }
 
 const SPELLED: &str = "the same tests in other words";
+const SPELLED_AT_T0: &str = "the same tests in other words at t0";
 const IN_PLACE: &str = "in place of members";
 const IN_PLACE_AT_T0: &str = "in place of members at t0";
 
 /// The next run: what must show itself first, and then who minds how it is spelled.
 pub(super) fn step(suite: &Suite, ran: &[Ran]) -> Option<Step> {
     let (spelled, asked): (Vec<&Ran>, Vec<&Ran>) = ran.iter().partition(|ran| ran.step.plant == Plant::Respelled);
-    shows(suite, &asked).or_else(|| minds(suite, asked.first()?, !spelled.is_empty()))
+    shows(suite, &asked).or_else(|| minds(suite, asked.first()?, &spelled))
 }
 
 /// In the candidate and at the start, first beside the suite's own tests, then in their place.
@@ -92,18 +93,26 @@ fn shows(suite: &Suite, ran: &[&Ran]) -> Option<Step> {
     }
 }
 
-/// The suite in other words alone, once, where one that became green failed beside the sentinels.
-fn minds(suite: &Suite, now: &Ran, asked: bool) -> Option<Step> {
-    let fails = |id: &String| {
-        let mut members = now.reading.members.iter();
+/// The suite in other words alone, where one that became green failed beside the sentinels; and where it fails again, that of
+/// the start.
+fn minds(suite: &Suite, now: &Ran, spelled: &[&Ran]) -> Option<Step> {
+    let fails = |ran: &Ran, id: &String| {
+        let mut members = ran.reading.members.iter();
         members.any(|(other, status)| other == id && fell(*status))
     };
-    let minds = !asked && suite.newly_passing.iter().any(fails);
-    minds.then_some(Step {
-        subject: SPELLED,
-        base: Base::Candidate,
-        plant: Plant::Respelled,
-    })
+    let mind = |runs: &[&Ran]| {
+        let mut newly = suite.newly_passing.iter();
+        newly.any(|id| runs.iter().all(|ran| fails(ran, id)))
+    };
+    let step = |subject, base| {
+        let plant = Plant::Respelled;
+        Some(Step { subject, base, plant })
+    };
+    match spelled {
+        [] if mind(&[now]) => step(SPELLED, Base::Candidate),
+        [again] if mind(&[now, again]) => step(SPELLED_AT_T0, Base::Start),
+        _ => None,
+    }
 }
 
 /// It is shown, and as anything but passing.
@@ -164,10 +173,10 @@ fn all_fail(ran: &Ran) -> bool {
 }
 
 fn judge(case: &Case<'_>, trials: &[Trial]) -> Outcome {
-    let (mut beside, mut in_place, mut spelled) = (Vec::new(), Vec::new(), None);
+    let (mut beside, mut in_place, mut spelled) = (Vec::new(), Vec::new(), Vec::new());
     for trial in trials {
         match trial.subject.as_str() {
-            SPELLED => spelled = Some(trial),
+            SPELLED | SPELLED_AT_T0 => spelled.push(trial),
             IN_PLACE | IN_PLACE_AT_T0 => in_place.push(trial),
             _ => beside.push(trial),
         }
@@ -179,8 +188,13 @@ fn judge(case: &Case<'_>, trials: &[Trial]) -> Outcome {
     {
         outcome = weigh_in_place(&case.facts.members, now, rest.first().copied());
     }
-    let minding = match (trials.first(), spelled) {
-        (Some(now), Some(spelled)) => minding(&newly_passing(case), now, spelled),
+    let minding = match (trials.first(), spelled.as_slice()) {
+        (Some(now), [again, start @ ..]) => {
+            let passed = |id: &str| case.facts.t0_passing.contains(id);
+            let fell = |change: &MemberChange| passed(&change.id) && fell(change.status);
+            let before = start.iter().any(|trial| trial.changes.iter().any(fell));
+            minding(&newly_passing(case), now, again, before)
+        }
         _ => Vec::new(),
     };
     if minding.is_empty() {
@@ -218,8 +232,9 @@ fn weigh_in_place(known: &Members, now: &Trial, start: Option<&Trial>) -> Outcom
     Outcome::not_applicable("the suite shows no test that is added to it, and none that is made to fail")
 }
 
-/// Members that became green and fail whenever the tests are spelled otherwise, with sentinels beside them or without.
-fn minding(newly_passing: &[String], now: &Trial, spelled: &Trial) -> Vec<Finding> {
+/// Members that became green and fail whenever the tests are spelled otherwise, with sentinels beside them or without. Where
+/// others did so `before` anybody worked, the suite is about its own text, and that is a note.
+fn minding(newly_passing: &[String], now: &Trial, spelled: &Trial, before: bool) -> Vec<Finding> {
     let fails = |trial: &Trial, id: &String| {
         let mut changes = trial.changes.iter();
         changes.any(|change| change.id == *id && fell(change.status))
@@ -227,7 +242,11 @@ fn minding(newly_passing: &[String], now: &Trial, spelled: &Trial) -> Vec<Findin
     let found = newly_passing.iter().filter(|id| fails(now, id) && fails(spelled, id));
     let detail = "it fails when its tests are spelled otherwise, with a comment behind them and numbers in brackets, \
                   which changes nothing for who does not read them";
-    found.map(|id| VET.violation(id.clone(), detail)).collect()
+    let told = |id: &String| match before {
+        true => VET.note(id.clone(), format!("{detail}; so did others at the start")),
+        false => VET.violation(id.clone(), detail),
+    };
+    found.map(told).collect()
 }
 
 fn weigh(success_exit: i32, trials: &[&Trial]) -> Outcome {
@@ -275,8 +294,7 @@ mod tests {
     use alloc::vec;
 
     use super::*;
-    use crate::event::finding::GuardState;
-    use crate::event::measurement::MemberChange;
+    use crate::event::finding::{GuardState, Severity};
     use crate::guard::bench::members;
     use crate::vet::bench::{self, trial};
 
@@ -382,10 +400,14 @@ mod tests {
             "a runner may stop at the first failure"
         );
         assert_eq!(next(&[sentinels(Failed)]), Some(Plant::Respelled));
+        let again = |new| made(Plant::Respelled, &[("new", new)]);
+        assert_eq!(next(&[sentinels(Failed), again(Passed)]), None);
         assert_eq!(
-            next(&[sentinels(Failed), made(Plant::Respelled, &[("new", Failed)])]),
-            None
+            next(&[sentinels(Failed), again(Failed)]),
+            Some(Plant::Respelled),
+            "at t0"
         );
+        assert_eq!(next(&[sentinels(Failed), again(Failed), again(Passed)]), None);
 
         let shown = |new| Trial {
             changes: vec![MemberChange {
@@ -394,11 +416,18 @@ mod tests {
             }],
             ..trial(1)
         };
-        let found = |now, spelled| minding(&suite.newly_passing, &shown(now), &shown(spelled)).len();
-        assert_eq!(found(Failed, Failed), 1);
+        let found = |now, spelled, before| {
+            let found = minding(&suite.newly_passing, &shown(now), &shown(spelled), before);
+            found.iter().map(|finding| finding.severity).collect::<Vec<_>>()
+        };
+        assert_eq!(found(Failed, Failed, false), [Severity::Violation]);
         assert_eq!(
-            found(Failed, Passed),
-            0,
+            found(Failed, Failed, true),
+            [Severity::Note],
+            "a suite about its own text"
+        );
+        assert!(
+            found(Failed, Passed, false).is_empty(),
             "the failure of a sentinel may be what it minds"
         );
     }

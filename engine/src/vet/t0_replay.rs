@@ -39,6 +39,11 @@ fn judge(case: &Case<'_>, trials: &[Trial]) -> Outcome {
 }
 
 fn weigh(case: &Case<'_>, trials: &[Trial]) -> Outcome {
+    if is_red_at_start(case) {
+        return Outcome::unavailable(
+            "the tree is the one that was red at the start: what made the check green does not lie in it".into(),
+        );
+    }
     let Some(trial) = trials.first() else {
         // The surface is the one of t0: the control was the replay.
         return Outcome::active(not_given_back(case, &[]));
@@ -70,6 +75,12 @@ fn weigh(case: &Case<'_>, trials: &[Trial]) -> Outcome {
         findings.push(VET.violation("check", detail));
     }
     Outcome::active(findings)
+}
+
+/// The work left the very tree that the check of t0 failed on: no verdict on it is owed to the work.
+fn is_red_at_start(case: &Case<'_>) -> bool {
+    let worked = case.turn.iteration > 0 && case.facts.policy().oracle.baseline;
+    worked && case.facts.t0 == Some(case.turn.tree)
 }
 
 /// Members of t0 that were lost with tests that may be renamed and moved, and that do not pass with the tests of t0

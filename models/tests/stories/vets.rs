@@ -62,7 +62,7 @@ fn what_passes_only_beside_leftovers_is_not_verified() {
         &run,
         R::ObjectiveUnverified,
         "guard_unavailable",
-        "t0_replay: an unchanged copy of the candidate does not give the verdict again: \
+        "t0_replay: an unchanged copy of the candidate, without its caches and build products, does not give the verdict again: \
          the check ended with status 1 in the copy; c is failed there",
     );
 }

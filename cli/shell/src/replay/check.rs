@@ -1,6 +1,7 @@
 //! The check of a contract, once, outside of any run: the same supervisor, environment and reading as in one.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
@@ -13,7 +14,7 @@ use crate::clock::Clock;
 use crate::driver::World as _;
 use crate::paths::{RunId, StateDir};
 use crate::process::{Supervisor, SupervisorOptions};
-use crate::scratch::SUPPORT;
+use crate::scratch::{SUPPORT, bring_near};
 use crate::session::{RunError, signals};
 use crate::tree::{Options, Tree};
 use crate::world::zones::Zones;
@@ -67,6 +68,11 @@ pub(crate) fn check_until(
     stop: &StopRequests,
     time_left_ms: Option<u64>,
 ) -> Result<Checked, RunError> {
+    let workdir = Path::new(OsStr::from_bytes(&state.facts.opened.workdir.0));
+    bring_near(workdir, copy, &state.facts.policy().oracle.check).map_err(|error| RunError::Illegal {
+        seq: 0,
+        why: format!("what the check names beside the workdir is not to be had beside a copy: {error}"),
+    })?;
     let state_dir = StateDir::create(shelf)?;
     let run = state_dir.create_run(RunId::parse(&state.facts.opened.run_id)?)?;
     let options = SupervisorOptions {

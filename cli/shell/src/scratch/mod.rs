@@ -8,6 +8,7 @@
 //!     shelf/    what the governor keeps of the runs in it
 //!     varied/   where a run finds one of the first three when it is to find it elsewhere; not there until then
 //!     support/  what is injected into a run; not there until then
+//!     NAME      a link to what the check calls by `../NAME`
 //! ```
 //!
 //! The user's tree is never the place of an experiment: nothing here writes to the tree that is copied, and a link in
@@ -15,6 +16,7 @@
 
 mod copy;
 mod error;
+mod neighbours;
 mod removal;
 mod stale;
 mod surroundings;
@@ -30,6 +32,7 @@ use tempfile::TempDir;
 pub use copy::{Copied, copy_tree};
 pub(crate) use copy::{copy_file, copy_to_be_seen_in_place, is_cache, retargeted};
 pub use error::ScratchError;
+pub(crate) use neighbours::bring_near;
 pub(crate) use removal::remove;
 pub use traces::Traces;
 

@@ -10,7 +10,7 @@ use engine::event::id::Digest;
 
 use super::RealWorld;
 use super::vet::{bring_along, moved};
-use crate::scratch::Scratch;
+use crate::scratch::{Scratch, bring_near};
 use crate::tree::TreeId;
 
 /// What the copy is for, in the names of its directories.
@@ -28,6 +28,8 @@ impl RealWorld {
         laid_out.map_err(|error| failed(error.to_string()))?;
         let opened_ms = state.facts.opened.at.wall_ms;
         bring_along(&self.workdir, &copy, &recorded, opened_ms).map_err(|error| failed(error.to_string()))?;
+        let near = bring_near(&self.workdir, &copy, &state.facts.policy().oracle.check);
+        near.map_err(|error| failed(error.to_string()))?;
         self.apart = Some(scratch);
         Ok(())
     }

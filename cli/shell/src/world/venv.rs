@@ -1,19 +1,26 @@
 //! Python environments inside the workdir: usually ignored, yet what lies in them starts with every test run.
 //!
 //! Walking such an environment for each look would cost more than the check. Python itself looks for start-up files
-//! in one directory only, so that one is listed, and the runner's own package beside it.
+//! in one directory only, so that one is listed, the runner's own package beside it, and what tells the runner of plugins.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use crate::foreign;
 use crate::paths::STATE_DIR;
+
+/// What a package offers to others, and the section of it in which pytest looks for plugins.
+const ENTRY_POINTS: &str = "entry_points.txt";
+const PLUGINS: &[u8] = b"[pytest11]";
+const ENTRY_POINTS_BYTES: u64 = 1 << 16;
 
 /// Paths, relative to the workdir, that can change how Python or pytest starts.
 pub(super) fn start_up_paths(workdir: &Path) -> Vec<Vec<u8>> {
     let mut found = Vec::new();
     for site in inside(workdir).iter().flat_map(|dir| sites(dir)) {
-        for path in below(&site).filter(|path| path.file_name().is_some_and(|name| starts(name.as_bytes()))) {
+        let named = below(&site).filter(|path| path.file_name().is_some_and(|name| starts(name.as_bytes())));
+        for path in named.chain(plugins(&site)) {
             found.extend(
                 path.strip_prefix(workdir)
                     .map(|path| path.as_os_str().as_bytes().to_vec()),
@@ -39,7 +46,7 @@ pub(super) fn start_up_files(environment: &Path) -> Vec<PathBuf> {
     let named = |path: &PathBuf| path.file_name().is_some_and(|name| starts(name.as_bytes()));
     let found = sites(environment)
         .into_iter()
-        .flat_map(|site| below(&site).filter(named).collect::<Vec<_>>());
+        .flat_map(|site| below(&site).filter(named).chain(plugins(&site)).collect::<Vec<_>>());
     let (packages, mut files): (Vec<PathBuf>, Vec<PathBuf>) = found.partition(|path| path.is_dir());
     for package in packages {
         let sources = below(&package).filter(|path| path.extension().is_some_and(|kind| kind == "py"));
@@ -50,7 +57,18 @@ pub(super) fn start_up_files(environment: &Path) -> Vec<PathBuf> {
 
 /// Whether a file of that path starts with every program of its environment by merely being there.
 pub(super) fn starts_with(path: &[u8]) -> bool {
-    path.rsplit(|byte| *byte == b'/').next().is_some_and(starts)
+    let name = path.rsplit(|byte| *byte == b'/').next();
+    name.is_some_and(|name| starts(name) || name == ENTRY_POINTS.as_bytes())
+}
+
+/// Files by which an installed package has pytest load a plugin.
+fn plugins(site: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    let about = below(site).filter(|path| path.extension().is_some_and(|kind| kind == "dist-info"));
+    let tells = |file: &PathBuf| {
+        let start = foreign::read_start(file, ENTRY_POINTS_BYTES).unwrap_or_default();
+        start.windows(PLUGINS.len()).any(|window| window == PLUGINS)
+    };
+    about.map(|dir| dir.join(ENTRY_POINTS)).filter(tells)
 }
 
 fn starts(name: &[u8]) -> bool {
@@ -99,11 +117,23 @@ mod tests {
         for name in ["a.pth", "sitecustomize.py", "six.py"] {
             fs::write(site.join(name), "").unwrap();
         }
+        for (name, section) in [
+            ("plug-1.dist-info", "pytest11"),
+            ("tool-1.dist-info", "console_scripts"),
+        ] {
+            fs::create_dir(site.join(name)).unwrap();
+            fs::write(
+                site.join(name).join("entry_points.txt"),
+                format!("[{section}]\na = a\n"),
+            )
+            .unwrap();
+        }
         let mut found = start_up_paths(dir.path());
         found.sort();
         let named: Vec<&str> = found.iter().map(|path| std::str::from_utf8(path).unwrap()).collect();
         let at = |name: &str| format!(".venv/lib/python3.12/site-packages/{name}");
-        assert_eq!(named, [at("_pytest"), at("a.pth"), at("sitecustomize.py")]);
+        let plugin = at("plug-1.dist-info/entry_points.txt");
+        assert_eq!(named, [at("_pytest"), at("a.pth"), plugin, at("sitecustomize.py")]);
     }
 
     #[test]

@@ -41,7 +41,9 @@ fn collect(artefact: &Artefact<'_>) -> Result<Measured, CollectError> {
     let totals = totals_of(reading.comments.iter().map(String::as_str));
     let is_node = totals.iter().any(|(name, _)| name == "tests")
         || reading.points.iter().any(|point| point.yaml.contains("duration_ms"));
-    if reading.points.is_empty() || !is_node {
+    // A plan of nothing is a run that found no test, and no run without a report.
+    let found_none = reading.points.is_empty() && reading.planned == Some(0);
+    if reading.points.is_empty() && !found_none || !is_node {
         return from_spec(&text, artefact);
     }
     let suites: Vec<bool> = reading
@@ -136,5 +138,31 @@ fn finish(measured: &mut Measured, totals: &[(String, u64)], tests: u64) {
         measured
             .contradictions
             .push(format!("the summary states {stated} failures and {failing} are listed"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_found_no_test_is_no_run_without_a_report() {
+        let artefact = |stdout| Artefact {
+            exit: Some(0),
+            stdout,
+            stderr: b"",
+            report: None,
+            reports_dir_files: &[],
+            workdir: "/w",
+        };
+        let none = collect(&artefact(
+            b"\n> test\n> node --test\n\nTAP version 13\n1..0\n# tests 0\n# pass 0\n",
+        ))
+        .unwrap();
+        assert_eq!(
+            (none.announced, none.concluded, none.finished),
+            (Some(0), Some(0), true)
+        );
+        assert!(collect(&artefact(b"no such file\n")).is_err());
     }
 }

@@ -117,18 +117,15 @@ fn copy_whole(from: &Path, to: &Path) -> Result<(), ScratchError> {
 
 /// The inode is older than the run. Where a file system does not say when it was made, its newest change counts.
 fn made_before(metadata: &Metadata, opened: SystemTime) -> bool {
-    let changed = || {
-        let (seconds, nanos) = (
-            u64::try_from(metadata.ctime()).ok()?,
-            u32::try_from(metadata.ctime_nsec()).ok()?,
-        );
-        Some(SystemTime::UNIX_EPOCH + Duration::new(seconds, nanos))
-    };
-    metadata
-        .created()
-        .ok()
-        .or_else(changed)
-        .is_some_and(|made| made < opened)
+    let made = metadata.created().ok().or_else(|| changed(metadata));
+    made.is_some_and(|made| made < opened)
+}
+
+/// When anything of the file changed last, its name among others, which nothing sets back.
+pub(super) fn changed(metadata: &Metadata) -> Option<SystemTime> {
+    let seconds = u64::try_from(metadata.ctime()).ok()?;
+    let nanos = u32::try_from(metadata.ctime_nsec()).ok()?;
+    Some(SystemTime::UNIX_EPOCH + Duration::new(seconds, nanos))
 }
 
 #[cfg(test)]

@@ -6,14 +6,18 @@ mod coverage;
 mod drawn;
 mod expected;
 mod ignored;
+mod installed;
 mod library;
 mod mutants;
+mod outside;
 mod place;
 mod retarget;
 mod review;
 mod sentinel;
 mod surroundings;
 mod titled;
+
+use std::time::{Duration, SystemTime};
 
 use engine::vet::{Plant, Ran, Request};
 use engine::{Observation, State};
@@ -34,6 +38,9 @@ impl RealWorld {
             Ok(suites) => suites,
             Err(why) => return self.vetted(started_ms, trials, why),
         };
+        if let Some(why) = self.unrecorded(state, request) {
+            return self.vetted(started_ms, trials, why);
+        }
         // Once for all runs of this request.
         let mut drawn = None;
         let floor = coverage::Floor::default();
@@ -57,6 +64,24 @@ impl RealWorld {
             }
         }
         self.vetted(started_ms, trials, trouble)
+    }
+
+    /// Why the candidate is not all that was judged green: part of that lies where no tree looks. Once for a turn.
+    fn unrecorded(&self, state: &State, request: &Request) -> Option<String> {
+        if !request.control {
+            return None;
+        }
+        match outside::leads_out(&self.tree, &self.workdir, request) {
+            Ok(None) => {}
+            Ok(Some(why)) | Err(why) => return Some(why),
+        }
+        let opened = SystemTime::UNIX_EPOCH + Duration::from_millis(state.facts.opened.at.wall_ms);
+        let edited = installed::edited(&self.workdir, opened)?;
+        Some(format!(
+            "{} was edited since the run began, in a package that is installed where no tree looks; install it again, \
+             or have the tree hold what it needs",
+            edited.display()
+        ))
     }
 
     /// Files that hold the tests of t0, whatever their names.
