@@ -251,11 +251,7 @@ fn nextest_gives_the_same_verdicts_as_json_and_as_text() {
         .stderr("nextest/human.stderr");
     let human = agrees("nextest", "nextest/human", &human);
     let tally = |seen: &Measured, status| seen.members.iter().filter(|member| member.status == status).count();
-    for status in [
-        shell::oracle::Status::Passed,
-        shell::oracle::Status::FlakyPassed,
-        shell::oracle::Status::Failed,
-    ] {
+    for status in [Status::Passed, Status::FlakyPassed, Status::Failed] {
         assert_eq!(tally(&json, status), tally(&human, status), "{status:?}");
     }
 }

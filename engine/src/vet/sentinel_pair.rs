@@ -29,18 +29,21 @@ pub const RUNNERS: &[&str] = &[
     "go", "jest", "libtest", "nextest", "node", "pytest", "unittest", "vitest",
 ];
 
+/// What stands for a check into whose suite no test can be written: a script, if it is one.
+pub const SCRIPT: &str = "script";
+
 fn plan(case: &Case<'_>) -> Plan {
-    let collector = case.check.measurement.collector.as_str();
-    let Some(runner) = RUNNERS.iter().find(|runner| **runner == collector) else {
-        let why = if collector.is_empty() {
-            "nothing reads members from this check".into()
-        } else {
-            format!("there is no sentinel for what {collector} reads")
-        };
-        return Plan::NotApplicable(why);
-    };
     let success_exit = case.facts.policy().oracle.success_exit;
-    Plan::Run(Experiment::Sentinels { runner, success_exit })
+    Plan::Run(Experiment::Sentinels {
+        runner: runner(case),
+        success_exit,
+    })
+}
+
+fn runner(case: &Case<'_>) -> &'static str {
+    let collector = case.check.measurement.collector.as_str();
+    let known = RUNNERS.iter().copied().find(|runner| *runner == collector);
+    known.unwrap_or(SCRIPT)
 }
 
 /// What a run showed of the tests that were planted in its suite: one that must pass, and behind it those that must fail.
@@ -97,6 +100,10 @@ pub(super) fn step(runner: &'static str, success_exit: i32, ran: &[Ran]) -> Opti
     }
     match ran {
         [] => step("sentinels", Base::Candidate, false),
+        [now] if runner == SCRIPT && !stopped(now.run.exited(), success_exit, &now.planted) => {
+            step("sentinels at t0", Base::Start, false)
+        }
+        _ if runner == SCRIPT => None,
         [now] if !shown(now, success_exit) => step("sentinels at t0", Base::Start, false),
         [_, start] if !shown(start, success_exit) => step("in place of members", Base::Candidate, true),
         [_, _, now] if !all_fail(now) => step("in place of members at t0", Base::Start, true),
@@ -119,7 +126,41 @@ fn all_fail(ran: &Ran) -> bool {
     ran.planted.iter().all(fails)
 }
 
+/// A script that was told to end with a status of its own did so, and its check is red.
+fn stopped(exit: Option<i32>, success_exit: i32, planted: &[String]) -> bool {
+    let is_red = exit.is_some_and(|exit| exit != success_exit);
+    is_red && planted.iter().any(|sign| sign == "stopped")
+}
+
+/// `[the script, "begun", "stopped"]` is what was planted in one, with the signs that it left.
+fn weigh_script(success_exit: i32, collector: &str, trials: &[Trial]) -> Outcome {
+    let stops = |trial: &Trial| stopped(trial.exited(), success_exit, &trial.planted);
+    let Some(now) = trials.first() else {
+        return Outcome::not_applicable(&if collector.is_empty() {
+            "nothing reads members from this check, and it is no script that could be told to fail".into()
+        } else {
+            format!(
+                "there is no sentinel for what {collector} reads, and the check is no script that could be told to fail"
+            )
+        });
+    };
+    if stops(now) {
+        return Outcome::active(Vec::new());
+    }
+    let begun = now.planted.iter().any(|sign| sign == "begun");
+    let bent = begun && now.exited() == Some(success_exit) && trials.get(1).is_some_and(stops);
+    if let Some(script) = now.planted.first().filter(|_| bent) {
+        let detail = "it was told to fail, and the check is green in the candidate; at the start it was red";
+        return Outcome::active([VET.violation(script.as_str(), detail)].into());
+    }
+    Outcome::not_applicable("the script of the check does not come to where it was told to fail")
+}
+
 fn judge(case: &Case<'_>, trials: &[Trial]) -> Outcome {
+    if runner(case) == SCRIPT {
+        let collector = case.check.measurement.collector.as_str();
+        return weigh_script(case.facts.policy().oracle.success_exit, collector, trials);
+    }
     let (beside, in_place) = trials.split_at(trials.len().min(2));
     let outcome = weigh(case.facts.policy().oracle.success_exit, beside);
     match in_place {
@@ -230,6 +271,35 @@ mod tests {
             let outcome = weigh(0, &trials);
             assert_eq!(outcome.findings.len(), 1, "{outcome:?}");
             assert_eq!(outcome.findings[0].reason, HaltReason::MetricIntegrityViolation);
+        }
+    }
+
+    #[test]
+    fn a_script_that_was_told_to_fail_and_leaves_its_check_green_is_a_violation_where_the_start_was_red() {
+        let told = |code: i32, signs: &[&str]| Trial {
+            planted: ["check.py"]
+                .iter()
+                .chain(signs)
+                .map(|sign| String::from(*sign))
+                .collect(),
+            ..trial(code)
+        };
+        let honest = told(9, &["begun", "stopped"]);
+        let weighed = |now: &Trial, start: &Trial| weigh_script(0, "", &[now.clone(), start.clone()]);
+        let (ended, turned) = (told(0, &["begun"]), told(0, &["begun", "stopped"]));
+        for bent in [&ended, &turned] {
+            let found = weighed(bent, &honest).findings;
+            assert_eq!((found.len(), found[0].subject.as_str()), (1, "check.py"));
+        }
+        assert_eq!(weighed(&honest, &honest).state, GuardState::Active);
+        // What does not begin, is red for another reason, or does not get there at the start, shows nothing.
+        for (now, start) in [
+            (&told(0, &[]), &honest),
+            (&told(1, &["begun"]), &honest),
+            (&ended, &told(1, &["begun"])),
+        ] {
+            let outcome = weighed(now, start);
+            assert_eq!((outcome.state, outcome.findings.len()), (GuardState::NotApplicable, 0));
         }
     }
 

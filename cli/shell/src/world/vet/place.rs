@@ -7,8 +7,10 @@ use std::{fs, io};
 use engine::State;
 use engine::event::candidate::{Hunk, Mutated};
 use engine::event::id::Bytes;
+use engine::event::policy::Policy;
 use engine::guard::surface;
 use engine::vet::order::Order;
+use engine::vet::sentinel_pair::SCRIPT;
 use engine::vet::{Base, Experiment, Plant, Ran, Request, Step};
 use syntax::Language;
 
@@ -18,7 +20,7 @@ use super::expected::{self, Changed, Sources};
 use super::ignored;
 use super::mutants::{self, Part, Picked, Product};
 use super::retarget::{self, moved};
-use super::sentinel::{self, Suite};
+use super::sentinel::{self, Suite, script};
 use crate::oracle::collect;
 use crate::oracle::coverage::Source;
 use crate::oracle::perturb::{Perturbation, order};
@@ -124,6 +126,10 @@ impl<'a> Place<'a> {
         if let Some(mutant) = &mutant {
             mutant.write(&copy).map_err(|error| error.to_string())?;
         }
+        let led = retarget::contract(self.state, &self.world.workdir, &copy)?;
+        let state = led.as_ref().unwrap_or(self.state);
+        let policy = state.facts.policy();
+        let support = self.scratch.support();
         let mut change = surrounded.change.clone();
         let mut planted = match step.plant {
             Plant::Nothing
@@ -142,13 +148,13 @@ impl<'a> Place<'a> {
                 name.into_iter().collect()
             }
             Plant::Sentinels { runner, in_place } => {
-                self.sentinels(request, (&candidate, &copied), &copy, (runner, in_place))?
+                let planted = self.sentinels(request, (&candidate, &copied), (&copy, policy), (runner, in_place))?;
+                if planted.is_empty() {
+                    return Ok(None);
+                }
+                planted
             }
         };
-        let led = retarget::contract(self.state, &self.world.workdir, &copy)?;
-        let state = led.as_ref().unwrap_or(self.state);
-        let policy = state.facts.policy();
-        let support = self.scratch.support();
         let source = match step.plant {
             Plant::Coverage => {
                 let seen = detection(&copy, &policy.oracle.check);
@@ -187,6 +193,9 @@ impl<'a> Place<'a> {
         let checked = checked.map_err(|error| format!("the check could not be run in a copy: {error}"))?;
         let trace = surrounded.trace.map(|file| self.touched(&file, &copy)).transpose()?;
         let mut varied = surrounded.varied;
+        if matches!(step.plant, Plant::Sentinels { runner: SCRIPT, .. }) {
+            planted.extend(script::left(&support));
+        }
         if let Some(sign) = change.missing_sign(&support) {
             planted.clear();
             for varied in varied.iter_mut().filter(|_| step.plant == Plant::Frozen) {
@@ -222,7 +231,7 @@ impl<'a> Place<'a> {
         &self,
         request: &Request,
         (candidate, copied): (&Manifest, &Manifest),
-        copy: &Path,
+        (copy, policy): (&Path, &Policy),
         (runner, in_place): (&str, bool),
     ) -> Result<Vec<String>, String> {
         let start = self.world.tree.manifest(TreeId(request.start.0));
@@ -244,7 +253,10 @@ impl<'a> Place<'a> {
             files: &paths.filter(in_both).collect::<Vec<_>>(),
             passing: &passing,
         };
-        let planted = if in_place {
+        let planted = if runner == SCRIPT {
+            let check = detection(copy, &policy.oracle.check);
+            script::plant(&check, &suite, &self.scratch.support())
+        } else if in_place {
             sentinel::plant_in_place(runner, &suite)
         } else {
             sentinel::plant(runner, &suite)
