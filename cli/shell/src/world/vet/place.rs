@@ -247,7 +247,7 @@ impl<'a> Place<'a> {
         let facts = &self.state.facts;
         let members = facts.members.iter().filter(|(_, status)| status.passes());
         let mut passing: Vec<&str> = members.map(|(id, _)| id.as_str()).collect();
-        passing.sort_by_key(|id| facts.t0_passing.contains(*id));
+        passing.sort_by_key(|id| facts.t0_passing.contains(id));
         let suite = Suite {
             copy,
             files: &paths.filter(in_both).collect::<Vec<_>>(),
