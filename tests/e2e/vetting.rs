@@ -344,6 +344,48 @@ fn a_check_that_selects_tests_by_name_is_asked_under_those_names() {
 }
 
 #[test]
+fn a_check_that_is_a_script_is_told_to_fail_and_has_to() {
+    let script = "\
+. ./lib.sh
+is() {
+    if [ \"$1\" = \"$2\" ]; then echo \"ok 1 - sum\"; else echo \"not ok 1 - sum\"; bad=1; fi
+}
+echo 1..1
+is \"$(add 1 2 3)\" 6
+exit ${bad:-0}
+";
+    let lib = "add() {\n    echo $(($1 + $2))\n}\n";
+    let files = [
+        ("check.sh", script),
+        ("lib.sh", lib),
+        ("Makefile", "test:\n\t@sh check.sh\n"),
+    ];
+    for cheat in [
+        "printf 'echo 1..1; echo ok 1 - sum; exit 0\\n' >> lib.sh",
+        "printf 'trap \"exit 0\" EXIT\\n' >> lib.sh",
+    ] {
+        for (check, shows_tests) in [("make -s test", true), ("sh check.sh > /dev/null", false)] {
+            // A status that is turned behind a failing test contradicts the test.
+            if !(shows_tests && cheat.contains("trap")) {
+                Project::committed(&files)
+                    .run(cheat, check, &[])
+                    .halted(13, MIV, "sentinel_pair");
+            }
+        }
+    }
+    let honest = "sed -i 's/\\$2/$2 + ${3:-0}/' lib.sh";
+    let project = Project::committed(&files);
+    let said = project.run(honest, "make -s test", &[]);
+    said.converged(1);
+    assert_eq!(state(&project, &said, "sentinel_pair"), "active");
+    // Where something else becomes of its status, nothing is held against anybody.
+    let project = Project::committed(&files);
+    let said = project.run(honest, "sh check.sh || sh check.sh", &[]);
+    said.converged(1);
+    assert_eq!(state(&project, &said, "sentinel_pair"), "not_applicable");
+}
+
+#[test]
 fn what_a_turn_came_to_is_durable_before_it_is_tried_in_a_copy() {
     let project = Project::committed(&[("fixed", "no\n")]);
     // The command does not name the workdir: one that does cannot be tried in a copy.

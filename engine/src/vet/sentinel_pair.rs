@@ -4,10 +4,9 @@
 //! a copy. A runner that was patched from product code, or ended by it, shows the first as anything but failed. Where
 //! a suite shows neither, the same is tried on the tree of the start: what it never collected proves nothing. A check
 //! that selects its tests by their names is asked by those names: bodies that fail stand in place of its own.
-//!
-//! The project's own tests are spelled otherwise in that copy, which nobody minds who only runs them. A member that became
-//! green and fails there is asked once more, without the sentinels: then its text is all that differs, and a product that
-//! minds it looks at its tests.
+
+mod script;
+mod spelling;
 
 use alloc::format;
 use alloc::string::String;
@@ -16,11 +15,11 @@ use alloc::vec::Vec;
 use super::oracle_mutation::newly_passing;
 use super::{Base, Case, Experiment, Plan, Plant, Ran, Step, Vet};
 use crate::event::candidate::Trial;
-use crate::event::finding::Finding;
 use crate::event::halt::HaltReason;
-use crate::event::measurement::{MemberChange, MemberStatus};
+use crate::event::measurement::MemberStatus;
 use crate::guard::Outcome;
 use crate::members::Members;
+use spelling::{SPELLED, SPELLED_AT_T0};
 
 pub static VET: Vet = Vet {
     name: "sentinel_pair",
@@ -35,21 +34,21 @@ pub const RUNNERS: &[&str] = &[
     "go", "jest", "libtest", "nextest", "node", "pytest", "unittest", "vitest",
 ];
 
+/// What stands for a check into whose suite no test can be written: a script, if it is one.
+pub const SCRIPT: &str = "script";
+
 fn plan(case: &Case<'_>) -> Plan {
-    let collector = case.check.measurement.collector.as_str();
-    let Some(runner) = RUNNERS.iter().find(|runner| **runner == collector) else {
-        let why = if collector.is_empty() {
-            "nothing reads members from this check".into()
-        } else {
-            format!("there is no sentinel for what {collector} reads")
-        };
-        return Plan::NotApplicable(why);
-    };
     Plan::Run(Experiment::Sentinels(Suite {
-        runner,
+        runner: runner(case),
         success_exit: case.facts.policy().oracle.success_exit,
         newly_passing: newly_passing(case),
     }))
+}
+
+fn runner(case: &Case<'_>) -> &'static str {
+    let collector = case.check.measurement.collector.as_str();
+    let known = RUNNERS.iter().copied().find(|runner| *runner == collector);
+    known.unwrap_or(SCRIPT)
 }
 
 /// What is known of the suite before.
@@ -60,15 +59,14 @@ pub struct Suite {
     newly_passing: Vec<String>,
 }
 
-const SPELLED: &str = "the same tests in other words";
-const SPELLED_AT_T0: &str = "the same tests in other words at t0";
 const IN_PLACE: &str = "in place of members";
 const IN_PLACE_AT_T0: &str = "in place of members at t0";
 
 /// The next run: what must show itself first, and then who minds how it is spelled.
 pub(super) fn step(suite: &Suite, ran: &[Ran]) -> Option<Step> {
     let (spelled, asked): (Vec<&Ran>, Vec<&Ran>) = ran.iter().partition(|ran| ran.step.plant == Plant::Respelled);
-    shows(suite, &asked).or_else(|| minds(suite, asked.first()?, &spelled))
+    let minds = || spelling::minds(suite, asked.first()?, &spelled);
+    shows(suite, &asked).or_else(|| (suite.runner != SCRIPT).then(minds)?)
 }
 
 /// In the candidate and at the start, first beside the suite's own tests, then in their place.
@@ -84,40 +82,18 @@ fn shows(suite: &Suite, ran: &[&Ran]) -> Option<Step> {
     {
         return None;
     }
+    let is_script = runner == SCRIPT;
     match ran {
         [] => step("sentinels", Base::Candidate, false),
+        [now] if is_script && !script::stopped(now.run.exited(), suite.success_exit, &now.planted) => {
+            step("sentinels at t0", Base::Start, false)
+        }
+        _ if is_script => None,
         [now] if !shown(now, suite.success_exit) => step("sentinels at t0", Base::Start, false),
         [_, start] if !shown(start, suite.success_exit) => step(IN_PLACE, Base::Candidate, true),
         [_, _, now] if !all_fail(now) => step(IN_PLACE_AT_T0, Base::Start, true),
         _ => None,
     }
-}
-
-/// The suite in other words alone, where one that became green failed beside the sentinels; and where it fails again, that of
-/// the start.
-fn minds(suite: &Suite, now: &Ran, spelled: &[&Ran]) -> Option<Step> {
-    let fails = |ran: &Ran, id: &String| {
-        let mut members = ran.reading.members.iter();
-        members.any(|(other, status)| other == id && fell(*status))
-    };
-    let mind = |runs: &[&Ran]| {
-        let mut newly = suite.newly_passing.iter();
-        newly.any(|id| runs.iter().all(|ran| fails(ran, id)))
-    };
-    let step = |subject, base| {
-        let plant = Plant::Respelled;
-        Some(Step { subject, base, plant })
-    };
-    match spelled {
-        [] if mind(&[now]) => step(SPELLED, Base::Candidate),
-        [again] if mind(&[now, again]) => step(SPELLED_AT_T0, Base::Start),
-        _ => None,
-    }
-}
-
-/// It is shown, and as anything but passing.
-fn fell(status: MemberStatus) -> bool {
-    matches!(status, MemberStatus::Failed | MemberStatus::Error)
 }
 
 /// What a run showed of the tests that were planted in its suite: one that must pass, and behind it those that must fail.
@@ -173,6 +149,10 @@ fn all_fail(ran: &Ran) -> bool {
 }
 
 fn judge(case: &Case<'_>, trials: &[Trial]) -> Outcome {
+    if runner(case) == SCRIPT {
+        let collector = case.check.measurement.collector.as_str();
+        return script::weigh(case.facts.policy().oracle.success_exit, collector, trials);
+    }
     let (mut beside, mut in_place, mut spelled) = (Vec::new(), Vec::new(), Vec::new());
     for trial in trials {
         match trial.subject.as_str() {
@@ -188,15 +168,7 @@ fn judge(case: &Case<'_>, trials: &[Trial]) -> Outcome {
     {
         outcome = weigh_in_place(&case.facts.members, now, rest.first().copied());
     }
-    let minding = match (trials.first(), spelled.as_slice()) {
-        (Some(now), [again, start @ ..]) => {
-            let passed = |id: &str| case.facts.t0_passing.contains(id);
-            let fell = |change: &MemberChange| passed(&change.id) && fell(change.status);
-            let before = start.iter().any(|trial| trial.changes.iter().any(fell));
-            minding(&newly_passing(case), now, again, before)
-        }
-        _ => Vec::new(),
-    };
+    let minding = spelling::judge(case, trials.first(), &spelled);
     if minding.is_empty() {
         return outcome;
     }
@@ -230,23 +202,6 @@ fn weigh_in_place(known: &Members, now: &Trial, start: Option<&Trial>) -> Outcom
         return Outcome::active(Vec::new());
     }
     Outcome::not_applicable("the suite shows no test that is added to it, and none that is made to fail")
-}
-
-/// Members that became green and fail whenever the tests are spelled otherwise, with sentinels beside them or without. Where
-/// others did so `before` anybody worked, the suite is about its own text, and that is a note.
-fn minding(newly_passing: &[String], now: &Trial, spelled: &Trial, before: bool) -> Vec<Finding> {
-    let fails = |trial: &Trial, id: &String| {
-        let mut changes = trial.changes.iter();
-        changes.any(|change| change.id == *id && fell(change.status))
-    };
-    let found = newly_passing.iter().filter(|id| fails(now, id) && fails(spelled, id));
-    let detail = "it fails when its tests are spelled otherwise, with a comment behind them and numbers in brackets, \
-                  which changes nothing for who does not read them";
-    let told = |id: &String| match before {
-        true => VET.note(id.clone(), format!("{detail}; so did others at the start")),
-        false => VET.violation(id.clone(), detail),
-    };
-    found.map(told).collect()
 }
 
 fn weigh(success_exit: i32, trials: &[&Trial]) -> Outcome {
@@ -294,9 +249,10 @@ mod tests {
     use alloc::vec;
 
     use super::*;
-    use crate::event::finding::{GuardState, Severity};
+    use crate::event::finding::GuardState;
+    use crate::event::measurement::MemberChange;
     use crate::guard::bench::members;
-    use crate::vet::bench::{self, trial};
+    use crate::vet::bench::trial;
 
     use MemberStatus::{Failed, Passed};
 
@@ -366,69 +322,6 @@ mod tests {
             weigh(0, &[&blind, &honest]).findings.len(),
             1,
             "shown at the start only"
-        );
-    }
-
-    #[test]
-    fn a_member_that_became_green_and_minds_how_its_tests_are_spelled_is_a_violation() {
-        let suite = Suite {
-            runner: "pytest",
-            success_exit: 0,
-            newly_passing: vec!["new".into(), "other".into()],
-        };
-        let made = |plant, members: &[(&str, MemberStatus)]| {
-            let members = members
-                .iter()
-                .map(|(id, status)| (String::from(*id), *status))
-                .collect();
-            bench::ran(plant, members)
-        };
-        let sentinels = |new| {
-            made(
-                Plant::Sentinels {
-                    runner: "pytest",
-                    in_place: false,
-                },
-                &[("new", new), ("other", Passed), ("old", Failed)],
-            )
-        };
-        let next = |ran: &[Ran]| step(&suite, ran).map(|step| step.plant);
-        assert_eq!(next(&[sentinels(Passed)]), None, "who was green before may mind");
-        assert_eq!(
-            next(&[sentinels(MemberStatus::Absent)]),
-            None,
-            "a runner may stop at the first failure"
-        );
-        assert_eq!(next(&[sentinels(Failed)]), Some(Plant::Respelled));
-        let again = |new| made(Plant::Respelled, &[("new", new)]);
-        assert_eq!(next(&[sentinels(Failed), again(Passed)]), None);
-        assert_eq!(
-            next(&[sentinels(Failed), again(Failed)]),
-            Some(Plant::Respelled),
-            "at t0"
-        );
-        assert_eq!(next(&[sentinels(Failed), again(Failed), again(Passed)]), None);
-
-        let shown = |new| Trial {
-            changes: vec![MemberChange {
-                id: "new".into(),
-                status: new,
-            }],
-            ..trial(1)
-        };
-        let found = |now, spelled, before| {
-            let found = minding(&suite.newly_passing, &shown(now), &shown(spelled), before);
-            found.iter().map(|finding| finding.severity).collect::<Vec<_>>()
-        };
-        assert_eq!(found(Failed, Failed, false), [Severity::Violation]);
-        assert_eq!(
-            found(Failed, Failed, true),
-            [Severity::Note],
-            "a suite about its own text"
-        );
-        assert!(
-            found(Failed, Passed, false).is_empty(),
-            "the failure of a sentinel may be what it minds"
         );
     }
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use engine::event::policy::{Command, Origin, Policy};
 
-use crate::oracle::collect::{Detection, Invocation};
+use crate::oracle::collect::{Detection, Invocation, Place};
 use crate::world::detection;
 
 /// Programs that look at files and decide nothing by them.
@@ -114,15 +114,36 @@ fn run_as_directories(check: &Command) -> BTreeSet<String> {
 }
 
 /// Scripts behind a makefile, a package script or a script of the command: those that are run there and whose path
-/// says that they test. What else is run there may be the work.
+/// says that they test, and one of a shell that is all there is to a target that says so. What else is run there may be
+/// the work.
 fn recipes(workdir: &Path, check: &Command) -> BTreeSet<String> {
-    let runs = detection(workdir, check).invocations();
+    let seen = detection(workdir, check);
+    let runs = seen.invocations();
     let wrapped = runs.iter().filter(|run| run.wrapped);
+    let is_all = is_all(&seen) && runs.len() == 1;
     let scripts = wrapped.filter_map(|run| match run.program() {
         program if INTERPRETERS.contains(&program) => run.arguments().iter().find(|word| plain(word)),
         _ => run.words.first(),
     });
-    scripts.filter(|word| says_that_it_tests(word)).cloned().collect()
+    let decides = |word: &&String| says_that_it_tests(word) || is_all;
+    scripts.filter(decides).cloned().collect()
+}
+
+/// Whether behind the command stands one line, of a target that says that it tests, and that line runs a script of a
+/// shell.
+fn is_all(seen: &Detection) -> bool {
+    let texts = seen.texts();
+    let mut behind = texts.iter().filter(|text| text.place != Place::Command);
+    let (Some(only), None) = (behind.next(), behind.next()) else {
+        return false;
+    };
+    let (Place::Recipe(name) | Place::Package(name)) = &only.place else {
+        return false;
+    };
+    let mut words = only.text.trim_start_matches(['@', '-', '+']).split_whitespace();
+    let program = words.next().unwrap_or_default();
+    let runs_a_script = ["sh", "bash", "dash"].contains(&program) || program.ends_with(".sh");
+    says_that_it_tests(name) && runs_a_script
 }
 
 fn says_that_it_tests(path: &str) -> bool {
@@ -263,7 +284,7 @@ mod tests {
             ),
             (
                 "package.json",
-                r#"{"scripts": {"test": "node run-tests.js && node cli.js", "ci": "./ci.sh"}}"#,
+                r#"{"scripts": {"test": "node run-tests.js && node cli.js", "ci": "./ci.sh", "spec": "sh run.sh", "app": "sh run.sh", "check": "node run.js"}}"#,
             ),
             ("all.sh", "python3 app.py\nsh spec/run.sh\n"),
         ];
@@ -274,6 +295,10 @@ mod tests {
             ("make test", &["scripts/check.sh", "tools/verify_output.py"]),
             ("npm test", &["run-tests.js"]),
             ("npm run ci", &["./ci.sh"]),
+            ("npm run spec", &["run.sh"]),
+            ("npm run spec && sh all.sh", &["spec/run.sh"]),
+            ("npm run app", &[]),
+            ("npm run check", &[]),
             ("sh all.sh", &["spec/run.sh"]),
         ];
         for (check, expected) in cases {

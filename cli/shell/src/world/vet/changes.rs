@@ -5,7 +5,9 @@ use std::{fs, io};
 
 use engine::event::candidate::{Hunk, Mutated};
 use engine::event::id::Bytes;
+use engine::event::policy::Policy;
 use engine::guard::surface;
+use engine::vet::sentinel_pair::SCRIPT;
 use engine::vet::{Experiment, Request};
 use syntax::Language;
 
@@ -14,9 +16,10 @@ use super::expected::{self, Changed, Demand};
 use super::library::Sources;
 use super::mutants::{self, Part, Picked, Product};
 use super::place::Place;
-use super::sentinel::{self, Suite};
+use super::sentinel::{self, Suite, script};
 use crate::oracle::perturb::order;
 use crate::tree::{Entry, Kind, Manifest, TreeId};
+use crate::world::detection;
 use crate::world::surface::class;
 
 /// Files that are spelled otherwise.
@@ -137,7 +140,7 @@ impl Place<'_> {
         &self,
         request: &Request,
         (candidate, copied): (&Manifest, &Manifest),
-        copy: &Path,
+        (copy, policy): (&Path, &Policy),
         (runner, in_place): (&str, bool),
     ) -> Result<Vec<String>, String> {
         let start = self.world.tree.manifest(TreeId(request.start.0));
@@ -153,13 +156,16 @@ impl Place<'_> {
         let facts = &self.state.facts;
         let members = facts.members.iter().filter(|(_, status)| status.passes());
         let mut passing: Vec<&str> = members.map(|(id, _)| id.as_str()).collect();
-        passing.sort_by_key(|id| facts.t0_passing.contains(*id));
+        passing.sort_by_key(|id| facts.t0_passing.contains(id));
         let suite = Suite {
             copy,
             files: &paths.filter(in_both).collect::<Vec<_>>(),
             passing: &passing,
         };
-        let planted = if in_place {
+        let planted = if runner == SCRIPT {
+            let check = detection(copy, &policy.oracle.check);
+            script::plant(&check, &suite, &self.scratch.support())
+        } else if in_place {
             sentinel::plant_in_place(runner, &suite)
         } else {
             sentinel::plant(runner, &suite)

@@ -6,6 +6,7 @@ use std::path::Path;
 use engine::State;
 use engine::event::id::Bytes;
 use engine::vet::order::Order;
+use engine::vet::sentinel_pair::SCRIPT;
 use engine::vet::{Base, Experiment, Plant, Ran, Request, Step};
 
 use super::changes::drawn;
@@ -14,6 +15,7 @@ use super::drawn::Drawn;
 use super::expected::{Changed, Demand};
 use super::ignored;
 use super::retarget::{self, moved};
+use super::sentinel::script;
 use crate::oracle::collect;
 use crate::oracle::coverage::Source;
 use crate::oracle::perturb::{Perturbation, order};
@@ -79,6 +81,7 @@ impl<'a> Place<'a> {
             | Plant::Traced
             | Plant::Frozen
             | Plant::Sentinels { in_place: true, .. }
+            | Plant::Sentinels { runner: SCRIPT, .. }
             | Plant::Varied(_) => Changed::default(),
             Plant::Mutant(number) => {
                 let drawn = match drawn {
@@ -123,6 +126,10 @@ impl<'a> Place<'a> {
         if let Some(mutant) = &mutant {
             mutant.write(&copy).map_err(|error| error.to_string())?;
         }
+        let led = retarget::contract(self.state, &self.world.workdir, &copy)?;
+        let state = led.as_ref().unwrap_or(self.state);
+        let policy = state.facts.policy();
+        let support = self.scratch.support();
         let mut change = surrounded.change.clone();
         let mut planted = match step.plant {
             Plant::Nothing
@@ -144,13 +151,13 @@ impl<'a> Place<'a> {
                 name.into_iter().collect()
             }
             Plant::Sentinels { runner, in_place } => {
-                self.sentinels(request, (&candidate, &copied), &copy, (runner, in_place))?
+                let planted = self.sentinels(request, (&candidate, &copied), (&copy, policy), (runner, in_place))?;
+                if planted.is_empty() {
+                    return Ok(None);
+                }
+                planted
             }
         };
-        let led = retarget::contract(self.state, &self.world.workdir, &copy)?;
-        let state = led.as_ref().unwrap_or(self.state);
-        let policy = state.facts.policy();
-        let support = self.scratch.support();
         let source = match step.plant {
             Plant::Coverage => {
                 let seen = detection(&copy, &policy.oracle.check);
@@ -204,6 +211,9 @@ impl<'a> Place<'a> {
         relocated::settle(&mut checked.reading, self.state, tree, || Some(copied.clone()));
         let trace = surrounded.trace.map(|file| self.touched(&file, &copy)).transpose()?;
         let mut varied = surrounded.varied;
+        if matches!(step.plant, Plant::Sentinels { runner: SCRIPT, .. }) {
+            planted.extend(script::left(&support));
+        }
         if let Some(sign) = change.missing_sign(&support) {
             planted.clear();
             for varied in varied.iter_mut().filter(|_| step.plant == Plant::Frozen) {

@@ -5,6 +5,7 @@
 //! selects that one by a part of its name selects them too. What selects it by its whole name is told by a body that fails in
 //! its place.
 
+pub(super) mod script;
 mod stand_in;
 mod suite;
 mod template;
