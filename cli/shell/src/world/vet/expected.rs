@@ -15,6 +15,7 @@ use engine::event::id::Bytes;
 use syntax::{Language, Mutant, Operator, Span, Test, What};
 
 use super::titled::is_titled;
+use crate::hunks::quoted;
 use crate::oracle::suite;
 
 /// Members that a test is looked for, and mutants among which the first expected value is.
@@ -235,8 +236,8 @@ impl Library<'_> {
                 path,
                 line: mutant.line,
                 operator: mutant.operator.label().to_owned(),
-                from: mutant.original,
-                to: mutant.replacement,
+                from: quoted(&mutant.original),
+                to: quoted(&mutant.replacement),
             });
         }
         mutants.sort_by(|a, b| (&a.path, a.line).cmp(&(&b.path, b.line)));
