@@ -37,6 +37,9 @@ impl Kept {
     }
 }
 
+/// Letters of a source that a sentence quotes.
+const QUOTED_MAX: usize = 120;
+
 /// No product code by their names: prose, and what a tool keeps for itself.
 const PROSE: &[&str] = &["md", "rst", "adoc", "txt", "log", "lock", "pyc"];
 /// What a line begins with that does nothing by itself.
@@ -94,6 +97,15 @@ pub(crate) fn is_prose(path: &str) -> bool {
         .split('/')
         .any(|part| part.starts_with('.') || part == "__pycache__");
     hidden || kind.is_some_and(|(_, kind)| PROSE.contains(&kind))
+}
+
+/// A piece of a source as part of a sentence.
+pub(crate) fn quoted(text: &str) -> String {
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match words.char_indices().nth(QUOTED_MAX) {
+        Some((end, _)) => format!("{} ...", words.get(..end).unwrap_or_default().trim_end()),
+        None => words,
+    }
 }
 
 /// Lines as people name them.
@@ -161,6 +173,12 @@ mod tests {
         assert!(is_idle(&source, &(1..=3)));
         assert!(!is_idle(&source, &(1..=4)));
         assert!(is_prose("README.md") && is_prose(".venv/a.sql") && !is_prose("schema.sql"));
+    }
+
+    #[test]
+    fn several_lines_are_quoted_as_one() {
+        assert_eq!(quoted("a: 1,\n\t{b}\n"), "a: 1, {b}");
+        assert_eq!(quoted(&"x".repeat(200)), format!("{} ...", "x".repeat(120)));
     }
 
     #[test]

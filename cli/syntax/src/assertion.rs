@@ -12,6 +12,8 @@ use crate::tree::{Id, Tree};
 pub(crate) struct Demand {
     /// Two sides that must be equal, when that is all it demands.
     pub(crate) equal: Option<(Vec<Id>, Vec<Id>)>,
+    /// Two sides that their own type must call equal, by whatever it minds.
+    pub(crate) alike: Option<(Vec<Id>, Vec<Id>)>,
     /// Replacing these bytes makes it demand the opposite.
     pub(crate) inverse: Option<(Span, String)>,
 }
@@ -96,6 +98,7 @@ pub(crate) fn demand(tree: &Tree<'_>, id: Id) -> Demand {
     let arguments = values(tree, &call);
     let mut demand = Demand {
         equal: None,
+        alike: None,
         inverse: inverse(tree, &call, &arguments, claim.inverse),
     };
     if claim.equal
@@ -160,7 +163,8 @@ pub(crate) fn span(tree: &Tree<'_>, side: &[Id]) -> Option<Span> {
 fn held(tree: &Tree<'_>, condition: Id, operator: &str) -> Demand {
     let (before, behind) = tree.grammar.not;
     Demand {
-        equal: equality(tree, &[condition], operator),
+        equal: equality(tree, &[condition], operator).or_else(|| compared(tree, condition, operator, COMPARING)),
+        alike: compared(tree, condition, operator, &["*.Equal"]),
         inverse: Some((
             tree.node(condition).span,
             format!("{before}{}{behind}", tree.text(condition)),
@@ -184,6 +188,26 @@ fn equality(tree: &Tree<'_>, condition: &[Id], operator: &str) -> Option<(Vec<Id
     let (left, right) = (&parts[..at], &parts[at + 1..]);
     let alone = left.iter().chain(right).all(plain) && !left.is_empty() && !right.is_empty();
     alone.then(|| (left.to_vec(), right.to_vec()))
+}
+
+/// Functions that compare all that their two arguments hold.
+const COMPARING: &[&str] = &["reflect.DeepEqual", "bytes.Equal", "slices.Equal", "maps.Equal"];
+
+/// The sides of a call that says whether they are equal, where reaching what is behind its denial fails: the two arguments
+/// of a function, or the object of a method and its argument.
+fn compared(tree: &Tree<'_>, condition: Id, operator: &str, callees: &[&str]) -> Option<(Vec<Id>, Vec<Id>)> {
+    let mark = tree.children(condition).next().map(|mark| tree.text(mark));
+    let denied = tree.kind(condition) == "unary_expression" && mark == Some("!") && operator == "!=";
+    let id = tree.parts(condition).last().filter(|_| denied)?;
+    let call = tree.call(id).filter(|call| any(callees, &call.callee))?;
+    match call.arguments.as_slice() {
+        [left, right] => Some((left.clone(), right.clone())),
+        [right] => {
+            let object = tree.field(tree.field(id, "function")?, "operand")?;
+            Some((vec![object], right.clone()))
+        }
+        _ => None,
+    }
 }
 
 fn same(operator: &str, text: &str) -> bool {
@@ -251,6 +275,7 @@ fn chained(tree: &Tree<'_>, root: Id, call: &Call) -> Demand {
     };
     Demand {
         equal,
+        alike: None,
         inverse: inverse.filter(|_| !further),
     }
 }

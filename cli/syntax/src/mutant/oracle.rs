@@ -19,9 +19,12 @@ pub(super) fn candidates(tree: &Tree<'_>, spans: &[Span]) -> Vec<Mutant> {
         }
         let demand = assertion::demand(tree, id);
         let before = found.len();
-        if let Some((left, right)) = &demand.equal {
+        if let Some((left, right)) = demand.equal.as_ref().or(demand.alike.as_ref()) {
+            // A type of its own may not mind every part of a value.
+            let minds = |side: &[Id]| demand.equal.is_some() || literals(tree, side) == 1;
             // With literals on both sides either is the expected one; then both are changed, one at a time.
-            let expected = |side: &&Vec<Id>| assertion::data(tree, side) || assertion::constructed(tree, side);
+            let expected =
+                |side: &&Vec<Id>| (assertion::data(tree, side) || assertion::constructed(tree, side)) && minds(side);
             for side in [left, right].into_iter().filter(expected) {
                 for token in assertion::tokens(tree, side) {
                     if let Some(other) = literal::other(tree, token) {
@@ -30,7 +33,7 @@ pub(super) fn candidates(tree: &Tree<'_>, spans: &[Span]) -> Vec<Mutant> {
                 }
             }
             if found.len() == before {
-                found.extend(another(tree, [left, right]).or_else(|| bound(tree, (id, spans), [left, right])));
+                found.extend(another(tree, [left, right]).or_else(|| bound(tree, (id, spans), [left, right], &minds)));
             }
         }
         if found.len() == before
@@ -51,8 +54,18 @@ fn another(tree: &Tree<'_>, sides: [&Vec<Id>; 2]) -> Option<Mutant> {
     change(tree, span, Operator::Expectation, format!("{before}{text}{behind}"))
 }
 
+fn literals(tree: &Tree<'_>, side: &[Id]) -> usize {
+    let tokens = assertion::tokens(tree, side);
+    tokens.iter().filter(|id| tree.literal(**id)).count()
+}
+
 /// Other literals where the named side of an equality gets its value; of two the first that is bound to literals.
-fn bound(tree: &Tree<'_>, (assertion, spans): (Id, &[Span]), sides: [&Vec<Id>; 2]) -> Option<Mutant> {
+fn bound(
+    tree: &Tree<'_>,
+    (assertion, spans): (Id, &[Span]),
+    sides: [&Vec<Id>; 2],
+    minds: &dyn Fn(&[Id]) -> bool,
+) -> Option<Mutant> {
     if tree.grammar.another.is_some() {
         return None;
     }
@@ -61,6 +74,9 @@ fn bound(tree: &Tree<'_>, (assertion, spans): (Id, &[Span]), sides: [&Vec<Id>; 2
         .find(|above| spans.contains(&tree.node(*above).span))?;
     sides.into_iter().find_map(|side| {
         let values = bound::values(tree, test, assertion, side)?;
+        if !values.iter().all(|value| minds(value)) {
+            return None;
+        }
         let others = values.iter().map(|value| {
             let mut tokens = assertion::tokens(tree, value).into_iter();
             tokens.find_map(|token| Some((tree.node(token).span, literal::other(tree, token)?)))
@@ -85,7 +101,8 @@ pub(super) fn opposites(tree: &Tree<'_>, parts: &[Span]) -> Vec<Mutant> {
     let mut found = Vec::new();
     for id in tree.all().filter(|id| assertion::is(tree, *id)) {
         let demand = assertion::demand(tree, id);
-        let sides = demand.equal.iter().flat_map(|(left, right)| [left, right]);
+        let sides = demand.equal.iter().chain(&demand.alike);
+        let sides = sides.flat_map(|(left, right)| [left, right]);
         let held = sides.filter_map(|side| assertion::span(tree, side)).any(around);
         if let Some((span, opposite)) = demand.inverse.filter(|_| held) {
             found.extend(change(tree, span, Operator::Inversion, opposite));
@@ -147,6 +164,23 @@ mod tests {
             ),
             ["2 -> 3"]
         );
+    }
+
+    #[test]
+    fn a_call_that_compares_is_an_equality_and_one_of_a_type_where_one_literal_is_all_there_is() {
+        let go = |condition: &str| {
+            let test = format!("if {condition} {{\nt.Fatal()\n}}");
+            let found = changed(
+                "a_test.go",
+                &format!("package a\n\nfunc TestA(t *testing.T) {{\n{test}\n}}\n"),
+            );
+            found.into_iter().find(|told| !told.contains("!("))
+        };
+        assert_eq!(go("!reflect.DeepEqual(f(1), []int{2, 3})").as_deref(), Some("2 -> 3"));
+        assert_eq!(go("!f(1).Equal(Money{2})").as_deref(), Some("2 -> 3"));
+        assert_eq!(go("!f(1).Equal(Money{2, \"EUR\"})"), None);
+        assert_eq!(go("f(1).Equal(Money{2})"), None);
+        assert_eq!(go("!cmp.Equal(f(1), Money{2}, cmpopts.EquateEmpty())"), None);
     }
 
     #[test]

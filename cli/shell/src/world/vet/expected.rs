@@ -15,6 +15,7 @@ use engine::event::candidate::Mutated;
 use syntax::{Mutant, Operator, Span, What};
 
 use super::library::{Found, Library, Sources};
+use crate::hunks::quoted;
 
 /// Members that a test is looked for, and mutants of one among which the first expected value is.
 const MEMBERS_MAX: usize = 1_024;
@@ -192,8 +193,8 @@ impl Library<'_> {
                 path,
                 line: mutant.line,
                 operator: mutant.operator.label().to_owned(),
-                from: mutant.original,
-                to: mutant.replacement,
+                from: quoted(&mutant.original),
+                to: quoted(&mutant.replacement),
             });
         }
         mutants.sort_by(|a, b| (&a.path, a.line).cmp(&(&b.path, b.line)));

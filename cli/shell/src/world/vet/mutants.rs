@@ -15,7 +15,7 @@ use engine::event::policy::{Adequacy, GuardPolicy};
 use engine::guard::surface;
 use syntax::{Language, Mutant, Operator, Span, What};
 
-use crate::hunks::{between, is_idle, is_prose, lines, told};
+use crate::hunks::{between, is_idle, is_prose, lines, quoted, told};
 use crate::tree::{Kind, Manifest, Tree};
 use crate::world::surface::{Suites, class};
 
@@ -104,8 +104,8 @@ impl Part {
             path: self.path.clone(),
             line: mutant.line,
             operator: mutant.operator.label().to_owned(),
-            from: mutant.original.clone(),
-            to: mutant.replacement.clone(),
+            from: quoted(&mutant.original),
+            to: quoted(&mutant.replacement),
         };
         Some((told, syntax::apply(&self.source, mutant)))
     }
