@@ -48,6 +48,7 @@ const PROBED: &[&str] = &[
     "isolation.uid",
     "isolation.memory_max",
     "isolation.processes_max",
+    "isolation.require_cgroup",
     "isolation.scratch_max",
     "isolation.volume_max",
     "isolation.processors",

@@ -15,6 +15,9 @@ pub(super) fn objection(policy: &Policy) -> Option<Objection> {
     if isolation.zones {
         return wrong("zones do not step down: leave out either --isolate or --isolate-degraded");
     }
+    if isolation.require_cgroup {
+        return wrong("only a zone has a cgroup of its own: leave out --require-cgroup, or ask for --isolate");
+    }
     if !isolation.egress_allow.is_empty() {
         // Who may connect to a port may connect to that port of everybody.
         return wrong("only a zone is held to a list of hosts: leave out --egress-allow, or ask for --isolate");
@@ -36,7 +39,8 @@ mod tests {
         policy.exec = Command::shell("work");
         policy.isolation.degraded = true;
         assert_eq!(objection(&policy), None);
-        let spoiled: [fn(&mut Policy); 3] = [
+        let spoiled: [fn(&mut Policy); 4] = [
+            |policy| policy.isolation.require_cgroup = true,
             |policy| policy.isolation.zones = true,
             |policy| policy.isolation.egress_allow.push("model.test:443".into()),
             |policy| policy.exec = Command::default(),

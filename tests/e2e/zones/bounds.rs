@@ -82,3 +82,18 @@ fn a_place_of_credentials_is_mounted_by_nobody() {
         assert!(!project.dir().join("ran").exists());
     }
 }
+
+#[test]
+fn a_run_that_requires_a_cgroup_begins_with_one_or_not_at_all() {
+    let Some(_) = zones() else { return };
+    let project = project();
+    let said = isolated(&project, "echo done > product", CHECK, &["--require-cgroup"]);
+    let told = project.events(&said)[0].to_string();
+    if said.exit == 10 {
+        assert!(told.contains("limits by cgroup"), "{told}");
+        return;
+    }
+    said.halted(30, "isolation_unsatisfiable", "probe_failed");
+    assert!(told.contains("systemd-run --user --scope -p Delegate=yes"), "{told}");
+    assert_eq!(project.read("product"), "open\n");
+}

@@ -172,7 +172,7 @@ impl Seen {
     }
 
     /// As the report tells it.
-    pub(super) fn told(&self, plan: &ZonePlan, confined: Confined) -> ZoneFacts {
+    pub(super) fn told(&self, plan: &ZonePlan, confined: Confined, tier: Tier) -> ZoneFacts {
         let effective = self.capabilities.iter().find(|(set, _)| set == "CapEff");
         ZoneFacts {
             backend: "bwrap".to_owned(),
@@ -184,7 +184,7 @@ impl Seen {
             interfaces: self.interfaces.clone(),
             landlock_abi: confined.landlock_abi,
             seccomp: confined.seccomp,
-            tier: Tier::Rlimit,
+            tier,
             processors: confined.processors,
             fixed: self.fixed(plan, confined),
         }
@@ -274,6 +274,7 @@ mod tests {
                 volume_bytes: 1,
                 processors: Some(2),
             },
+            require_cgroup: false,
             drop_to: None,
             umask: 0o22,
             env: vec![own("HOME", HOME_AT), own("TMPDIR", TMP_AT)],

@@ -112,7 +112,7 @@ fn below(root: u32) -> Vec<u32> {
 }
 
 /// Every thread has children of its own.
-fn children(process: u32) -> Vec<u32> {
+pub(super) fn children(process: u32) -> Vec<u32> {
     let threads = fs::read_dir(format!("/proc/{process}/task"))
         .into_iter()
         .flatten()

@@ -13,6 +13,7 @@
 pub(crate) mod account;
 pub mod backend;
 mod bwrap;
+mod cgroup;
 mod clone;
 mod container;
 mod control;

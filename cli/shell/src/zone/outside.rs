@@ -8,13 +8,14 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use super::cgroup::Cgroup;
 use super::control::{Order, Parcel, Word};
 use super::facts::{Seen, namespaces};
 use super::launch::{Parent, Started, refuse};
-use super::memory::Held;
+use super::memory::{Held, children};
 use super::plan::{Network, ZonePlan};
 use super::proxy::Over;
-use super::report::{Ended, Refusal, ZoneReport};
+use super::report::{Ended, Refusal, Tier, ZoneReport};
 use super::watch::Kept;
 use super::way::Way;
 
@@ -24,8 +25,14 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// Of that time so much is spent on what it keeps on disk, and as much on what it has open.
 const WALK: Duration = Duration::from_millis(20);
 
-/// The cap that is passed by that.
+/// The caps that are passed by that.
 const VOLUME: &str = "volume";
+
+const MEMORY: &str = "memory";
+
+/// Why a zone is not made where the contract asks for a cgroup.
+const NO_CGROUP: &str = "no cgroup of version 2 with memory and pids is delegated to loopexec here; start it by `systemd-run \
+                         --user --scope -p Delegate=yes`, or leave out --require-cgroup";
 
 /// What an ending zone is given before it is killed.
 const END_LIMIT: Duration = Duration::from_secs(2);
@@ -43,6 +50,8 @@ pub(super) struct Outside<'a> {
     way: Option<Way>,
     kept: Kept,
     held: Held,
+    /// That of the zone, where there is one to be had.
+    cgroup: Option<Cgroup>,
 }
 
 impl<'a> Outside<'a> {
@@ -56,6 +65,7 @@ impl<'a> Outside<'a> {
             way: None,
             kept: Kept::below(writable(plan)),
             held: Held::default(),
+            cgroup: None,
         }
     }
 
@@ -126,7 +136,8 @@ impl<'a> Outside<'a> {
                 self.seen = Some(*seen);
             }
             Word::Confined(confined) => {
-                self.report.facts = self.seen.as_ref().map(|seen| seen.told(self.plan, confined))
+                let tier = self.cgroup.as_ref().map_or(Tier::Rlimit, |cgroup| cgroup.tier);
+                self.report.facts = self.seen.as_ref().map(|seen| seen.told(self.plan, confined, tier))
             }
             Word::Segments { bytes } => self.held.segments_bytes = bytes,
             Word::Failed(what) => self.report.refused = Some(refuse(what)),
@@ -144,6 +155,7 @@ impl<'a> Outside<'a> {
         if let Some(fault) = seen.fault(self.plan, &outside) {
             return Err(refuse(fault));
         }
+        self.enclose()?;
         let mut env = self.plan.env.clone();
         if let Network::Proxy(egress) = &self.plan.network {
             let way = Way::open(with, egress)?;
@@ -157,6 +169,21 @@ impl<'a> Outside<'a> {
         self.started.line.send(&Order::Go, &with).map_err(failed)
     }
 
+    /// Puts the zone into a cgroup, before anything of it may start.
+    fn enclose(&mut self) -> Result<(), Refusal> {
+        let entered = match children(self.started.bwrap.id()).first() {
+            Some(init) => Cgroup::enter(*init, &self.plan.limits),
+            None => Err(io::ErrorKind::NotFound.into()),
+        };
+        let is_enough = entered.as_ref().is_ok_and(|cgroup| cgroup.tier == Tier::Cgroup);
+        // Kept in any case: it cannot be removed before the zone is gone.
+        self.cgroup = entered.ok();
+        match self.plan.require_cgroup && !is_enough {
+            true => Err(refuse(NO_CGROUP.to_owned())),
+            false => Ok(()),
+        }
+    }
+
     /// Ends a zone that holds more than it may.
     fn look(&mut self) {
         let root = self.started.bwrap.id();
@@ -166,7 +193,7 @@ impl<'a> Outside<'a> {
         let until = Instant::now() + WALK;
         let most = self.plan.limits.volume_bytes;
         let cap = match over {
-            true => Some("memory"),
+            true => Some(MEMORY),
             false => self.kept.exceeds(most, || Instant::now() >= until).then_some(VOLUME),
         };
         if let Some(cap) = cap
@@ -199,6 +226,13 @@ impl<'a> Outside<'a> {
             // With bwrap goes process 1, and with that everybody.
             let _gone = self.started.bwrap.kill();
             self.report.outlived = !self.closes(END_LIMIT);
+        }
+        if let Some(cgroup) = &self.cgroup {
+            self.report.outlived |= !cgroup.end(END_LIMIT);
+            if cgroup.ran_out() {
+                self.report.cap.get_or_insert_with(|| MEMORY.to_owned());
+                self.report.ended = Some(Ended::Signaled(9));
+            }
         }
         let _reaped = self.started.bwrap.wait();
     }

@@ -146,6 +146,8 @@ pub struct ZonePlan {
     pub work: Work,
     pub network: Network,
     pub limits: Limits,
+    /// Nothing less than a cgroup is to hold it to them.
+    pub require_cgroup: bool,
     /// User and group to run as where the governor is uid 0; `None` where it is not.
     pub drop_to: Option<(u32, u32)>,
     pub umask: u32,

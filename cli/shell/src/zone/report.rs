@@ -11,6 +11,8 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "snake_case")]
 pub enum Tier {
     Cgroup,
+    /// Limits of each process and a watch; a cgroup ends all of it at once.
+    Kill,
     Rlimit,
 }
 
@@ -63,6 +65,7 @@ impl fmt::Display for ZoneFacts {
         f.write_str(if self.seccomp { ", seccomp" } else { ", no seccomp" })?;
         f.write_str(match self.tier {
             Tier::Cgroup => ", limits by cgroup",
+            Tier::Kill => ", limits by rlimit, ended by cgroup",
             Tier::Rlimit => ", limits by rlimit",
         })?;
         write!(f, ", {}", counted(self.processors.into(), "processor"))

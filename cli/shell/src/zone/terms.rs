@@ -215,6 +215,7 @@ impl Terms {
             },
             network,
             limits,
+            require_cgroup: self.isolation.require_cgroup,
             drop_to: self.drop_to,
             umask: order.umask.unwrap_or(self.umask),
             argv: order.argv,

@@ -10,6 +10,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
+use rustix::time::{ClockId, Timespec, clock_settime};
+
 use super::{INIT, INIT_AT};
 
 /// The word after the hidden one.
@@ -87,6 +91,15 @@ fn reached(said: impl Fn(&str) -> Option<OsString>) -> Vec<String> {
     {
         reached.push("processes of this machine are seen".to_owned());
     }
+    if process
+        .split_once(':')
+        .is_some_and(|(process, known)| is_reached_by_signals(process, known))
+    {
+        reached.push("the governor can be signalled".to_owned());
+    }
+    if can_ask_to_set_the_clock() {
+        reached.push("the call that sets the clock of this machine is let through".to_owned());
+    }
     let decoy = text(DECOY).and_then(|port| port.parse::<u16>().ok());
     if decoy.is_some_and(|port| TcpStream::connect_timeout(&(Ipv4Addr::LOCALHOST, port).into(), LIMIT).is_ok()) {
         reached.push("a listener of this machine's loopback answers".to_owned());
@@ -106,6 +119,21 @@ fn reached(said: impl Fn(&str) -> Option<OsString>) -> Vec<String> {
 
 fn is_readable(file: &Path) -> bool {
     !file.as_os_str().is_empty() && (File::open(file).is_ok() || fs::read_dir(file).is_ok())
+}
+
+/// No signal is sent. Another process of that number, one of the zone's own, is not who is meant.
+fn is_reached_by_signals(process: &str, known: &str) -> bool {
+    let number = process.parse::<i32>().ok().and_then(Pid::from_raw);
+    let is_another = process
+        .parse()
+        .is_ok_and(|process| identity(process).is_ok_and(|found| found != known));
+    number.is_some_and(|number| !is_another && test_kill_process(number).is_ok())
+}
+
+/// The kernel refuses such a time before it asks who sets it: any other answer comes from a filter.
+fn can_ask_to_set_the_clock() -> bool {
+    let never = Timespec { tv_sec: 0, tv_nsec: -1 };
+    clock_settime(ClockId::Realtime, never) != Err(Errno::PERM)
 }
 
 /// When a process began: another one of the same number began at another time.
@@ -170,6 +198,7 @@ mod tests {
         for what in [
             "canary of",
             "processes of",
+            "governor can be signalled",
             "loopback answers",
             "the proxy does not refuse",
         ] {
@@ -189,7 +218,9 @@ mod tests {
         assert!(identity(0).is_err());
         let of_processes = |process: String| {
             let reached = reached(|name| (name == PROCESS).then(|| process.clone().into()));
-            reached.iter().any(|line| line.starts_with("processes"))
+            let seen = |begins: &str| reached.iter().any(|line| line.starts_with(begins));
+            assert_eq!(seen("processes"), seen("the governor"));
+            seen("processes")
         };
         assert!(of_processes(format!("{own}:{known}")) && !of_processes(format!("{own}:0")));
     }

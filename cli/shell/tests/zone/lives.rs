@@ -94,7 +94,40 @@ pub(crate) fn what_was_in_force_is_told() {
     assert_eq!(facts.namespaces, ["cgroup", "ipc", "mnt", "net", "pid", "user", "uts"]);
     assert_eq!(facts.interfaces, ["lo"]);
     assert!(facts.seccomp && facts.no_new_privileges);
-    assert_eq!((facts.uid, facts.tier), (1000, Tier::Rlimit));
+    assert_eq!(facts.uid, 1000);
+}
+
+pub(crate) fn a_zone_has_a_cgroup_where_one_is_to_be_had_and_is_refused_where_that_is_required_and_not() {
+    let room = Room::new();
+    let mut plan = room.plan(
+        Zone::Exec,
+        &["sh", "-c", "cat /proc/self/cgroup; setsid sleep 600 & sleep 0"],
+    );
+    let one = run(&plan);
+    let tier = one.report.as_ref().unwrap().facts.as_ref().unwrap().tier;
+    match tier {
+        Tier::Rlimit => eprintln!("skipped: no cgroup of version 2 may be made here"),
+        Tier::Kill | Tier::Cgroup => assert!(one.stdout.contains("/loopexec-zone-"), "{one:#?}"),
+    }
+    // Its own, of which nothing is left.
+    let left = |at: &str| {
+        fs::read_dir(at)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter(|entry| {
+                let name = entry.file_name().to_string_lossy().into_owned();
+                one.stdout.contains(&name) && name.starts_with("loopexec-zone-")
+            })
+            .count()
+    };
+    assert_eq!(left("/sys/fs/cgroup") + left("/sys/fs/cgroup/unified"), 0, "{one:#?}");
+    plan.require_cgroup = true;
+    let refused = run(&plan).report.unwrap().refused;
+    match tier {
+        Tier::Cgroup => assert_eq!(refused, None),
+        Tier::Kill | Tier::Rlimit => assert!(refused.unwrap().message.contains("Delegate=yes")),
+    }
 }
 
 pub(crate) fn binds_are_seen_as_planned() {

@@ -79,6 +79,7 @@ fn lives() -> Vec<Trial> {
         the_launcher_ends_as_the_command_did,
         a_command_that_is_not_there_is_told_apart_from_one_that_failed,
         what_was_in_force_is_told,
+        a_zone_has_a_cgroup_where_one_is_to_be_had_and_is_refused_where_that_is_required_and_not,
         binds_are_seen_as_planned,
         a_tree_below_scratch_cannot_be_moved_away,
         a_program_with_roots_bit_gives_nothing_a18,

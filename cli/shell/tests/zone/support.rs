@@ -101,6 +101,7 @@ impl Room {
                 volume_bytes: 1 << 30,
                 processors: None,
             },
+            require_cgroup: false,
             drop_to: is_root().then_some((NOBODY, NOBODY)),
             umask: 0o22,
             env: vec![

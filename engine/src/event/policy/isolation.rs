@@ -38,6 +38,8 @@ wire! {
         /// What one zone may hold in memory.
         pub memory_max_bytes: u64,
         pub processes_max: u32,
+        /// Nothing less than a delegated cgroup is to hold a zone to what it may.
+        pub require_cgroup: bool,
         /// What one zone may keep in temporary files.
         pub scratch_max_bytes: u64,
         /// What one zone may keep on disk: in the work's volume, a check's outputs, and what either exchanges.
@@ -93,6 +95,7 @@ impl Default for IsolationPolicy {
             uid: None,
             memory_max_bytes: 8 << 30,
             processes_max: 1_024,
+            require_cgroup: false,
             scratch_max_bytes: 2 << 30,
             volume_max_bytes: 16 << 30,
             processors: None,

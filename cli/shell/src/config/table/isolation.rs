@@ -167,6 +167,19 @@ pub(super) const ROWS: &[Setting] = &[
         )
     ),
     row!(
+        switch,
+        isolation.require_cgroup,
+        row::blank(
+            GROUP,
+            "isolation.require_cgroup",
+            "--require-cgroup",
+            "LOOPEXEC_REQUIRE_CGROUP",
+            "No zone without a delegated cgroup of version 2 for its limits",
+            "`systemd-run --user --scope -p Delegate=yes loopexec run` gives one. Without it a zone is limited by what the \
+             kernel limits a process by, and watched.",
+        )
+    ),
+    row!(
         size(LARGEST_BYTES),
         isolation.scratch_max_bytes,
         row::blank(

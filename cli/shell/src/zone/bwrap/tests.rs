@@ -27,6 +27,7 @@ pub(in super::super) fn plan() -> ZonePlan {
             volume_bytes: 1,
             processors: None,
         },
+        require_cgroup: false,
         drop_to: None,
         umask: 0o22,
         env: vec![("SECRET".into(), "canary".into())],
