@@ -35,8 +35,10 @@ mod tests {
 
     #[test]
     fn what_only_a_zone_can_hold_is_not_promised_without_one() {
-        let mut policy = Policy::default();
-        policy.exec = Command::shell("work");
+        let mut policy = Policy {
+            exec: Command::shell("work"),
+            ..Policy::default()
+        };
         policy.isolation.degraded = true;
         assert_eq!(objection(&policy), None);
         let spoiled: [fn(&mut Policy); 4] = [

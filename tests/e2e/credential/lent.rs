@@ -63,12 +63,12 @@ fn the_work_of_one_pair_of_zones_has_a_key_that_its_check_does_not_see_and_that_
 fn the_key_of_one_pair_is_worthless_before_its_check_begins() {
     let Some(scene) = Scene::new() else { return };
     let sleeper = Sleeper::new();
-    let check = sleeper.command();
+    let check = &sleeper.command();
     let running = scene.project.start(&words(
         &scene,
         ISOLATE,
         "test -n \"$AGENT_API_KEY\"",
-        &["--check", &check],
+        &["--check", check],
     ));
     wait_until("the check has begun", || sleeper.is_up());
     let verbs: Vec<String> = scene.provider.calls().into_iter().map(|(verb, _)| verb).collect();
