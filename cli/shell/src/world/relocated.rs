@@ -127,10 +127,13 @@ fn paths(manifest: &Manifest) -> Vec<&str> {
         .collect()
 }
 
+/// Reads a file of a tree by its path, where it can be read.
+type Read<'a> = dyn Fn(&str) -> Option<Vec<u8>> + 'a;
+
 /// Files of one tree.
 struct Sources<'a> {
     paths: Vec<&'a str>,
-    read: Box<dyn Fn(&str) -> Option<Vec<u8>> + 'a>,
+    read: Box<Read<'a>>,
 }
 
 impl Sources<'_> {

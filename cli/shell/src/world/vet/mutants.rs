@@ -282,7 +282,7 @@ mod tests {
         let difference = between(before.as_bytes(), after.as_bytes());
         let (now, then) = &difference.replaced[0];
         let language = Language::of("a.py").unwrap();
-        let found = syntax::mutants(language, after.as_bytes(), &What::Code(&[now.clone()]), 9).unwrap();
+        let found = syntax::mutants(language, after.as_bytes(), &What::Code(std::slice::from_ref(now)), 9).unwrap();
         let part = Part {
             path: "a.py".into(),
             lines: now.clone(),
