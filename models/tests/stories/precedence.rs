@@ -51,9 +51,21 @@ fn success_dominates_a_detector_that_its_iteration_would_have_called() {
         ..project(7)
     };
     let bend = |p: &mut Policy| p.thresholds.no_progress_k = 1;
+    let lax = |p: &mut Policy| {
+        bend(p);
+        p.guards.off = vec!["t0_replay".into()];
+    };
     let script = || Script::edits(&[Edit::Nothing]);
-    let green = run(policy(bend), world(), script().looks(&[Look::Flip(0)]));
+    let green = run(policy(lax), world(), script().looks(&[Look::Flip(0)]));
     ends(&green, R::SuccessConditionMet, "check_passed", "iteration 1");
+    // Whatever made it green does not lie in the tree, and that is no success unless the contract takes it for one.
+    let unverified = run(policy(bend), world(), script().looks(&[Look::Flip(0)]));
+    ends(
+        &unverified,
+        R::ObjectiveUnverified,
+        "guard_unavailable",
+        "red at the start",
+    );
     let red = run(policy(bend), world(), script().looks(&[Look::Flip(0), Look::Flip(0)]));
     ends(&red, R::NoProgressDetected, "tree_unchanged", "changed nothing");
 }
