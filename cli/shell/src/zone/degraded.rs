@@ -154,8 +154,7 @@ fn failed(message: String) -> Refusal {
     }
 }
 
-/// What the binary does when it is to hold a command: the words are those of [`Held::words`]. Without a command it says
-/// what holds.
+/// What the binary does when it is to hold a command, which its words say how to. Without a command it says what holds.
 #[must_use]
 pub fn hold(mut words: impl Iterator<Item = OsString>) -> ExitCode {
     let held = bound(&mut words).and_then(|facts| {

@@ -5,8 +5,8 @@
 //!                                                 \ paths --Names--> files of the tree; all others are left out
 //! ```
 //!
-//! A format is one file and one line in [`ALL`]. Whoever runs in the process that is measured can bend the report, so
-//! reading is total: any bytes give a coverage or a [`CoverageError`], within [`LIMITS`]. What a line that did not run is
+//! A format is one file and one line in `ALL`. Whoever runs in the process that is measured can bend the report, so
+//! reading is total: any bytes give a coverage or a [`CoverageError`], within `LIMITS`. What a line that did not run is
 //! worth is not said here.
 
 mod cobertura;
