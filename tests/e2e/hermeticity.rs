@@ -87,9 +87,12 @@ fn a_check_that_is_not_declared_hermetic_is_not_traced() {
 fn a_check_that_reads_the_users_tree_from_a_copy_is_halted_with_the_file_and_the_program_named() {
     let Some(()) = traceable() else { return };
     let project = project();
-    fs::write(project.outside("answers"), "42\n").unwrap();
     let tree = project.dir().canonicalize().unwrap();
-    let said = run(&project, &format!("cat {}/README", tree.display()), &[]);
+    // A path in the check's own words would lead into the copy; one that a file of the tree holds does not.
+    project.write("read.sh", &format!("cat {}/README\n", tree.display()));
+    project.git(&["add", "."]);
+    project.git(&["commit", "-qm", "read"]);
+    let said = run(&project, "sh read.sh", &[]);
     reached(&said, &format!("{}/README", tree.display()), "cat");
     let finding = project.vetted(&said, "hermeticity")["findings"][0].clone();
     assert_eq!(finding["severity"], "violation", "{finding}");
