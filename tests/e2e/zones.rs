@@ -173,7 +173,7 @@ fn only_the_works_own_changes_come_back_and_no_pipe_no_link_out_and_no_hook_with
     project.write("cache/kept", "mine\n");
     let marker = project.outside("marker");
     let work = format!(
-        "echo spoiled > cache/kept; mkfifo pipe; ln -s /etc/passwd link; mkdir -p new/deep; echo x > new/deep/file; \
+        "echo spoiled > cache/kept; mkfifo pipe; ln -s /nowhere/passwd link; mkdir -p new/deep; echo x > new/deep/file; \
          chmod +x README; rm -rf .git/hooks; mkdir -p .git/hooks .loopexec/runs; \
          printf '#!/bin/sh\\ntouch {0}\\n' > .git/hooks/post-checkout; git config core.fsmonitor 'touch {0}'; \
          echo forged > .loopexec/runs/forged; echo done > product",

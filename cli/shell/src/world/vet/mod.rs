@@ -71,11 +71,11 @@ impl RealWorld {
         if !request.control {
             return None;
         }
-        match outside::leads_out(&self.tree, &self.workdir, request) {
+        let opened = SystemTime::UNIX_EPOCH + Duration::from_millis(state.facts.opened.at.wall_ms);
+        match outside::leads_out(&self.tree, &self.workdir, request, opened) {
             Ok(None) => {}
             Ok(Some(why)) | Err(why) => return Some(why),
         }
-        let opened = SystemTime::UNIX_EPOCH + Duration::from_millis(state.facts.opened.at.wall_ms);
         let edited = installed::edited(&self.workdir, opened)?;
         Some(format!(
             "{} was edited since the run began, in a package that is installed where no tree looks; install it again, \

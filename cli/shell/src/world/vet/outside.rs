@@ -1,21 +1,30 @@
 //! Links of a tree to what no tree holds: a copy of it is not the whole candidate, and nobody has judged the rest.
 
 use std::ffi::OsStr;
+use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
+use std::time::SystemTime;
 
 use engine::vet::Request;
 
+use super::ignored::changed;
 use crate::tree::{Entry, Kind, Manifest, Tree, TreeId};
 
 /// Why the candidate of this request is not all there: a link that the tree of t0 does not have, or has elsewhere, leads to
-/// something that the candidate does not hold.
-pub(super) fn leads_out(tree: &Tree, workdir: &Path, request: &Request) -> Result<Option<String>, String> {
+/// something that the candidate does not hold. One that lay there before the run was opened, and was ignored then, is the
+/// user's.
+pub(super) fn leads_out(
+    tree: &Tree,
+    workdir: &Path,
+    request: &Request,
+    opened: SystemTime,
+) -> Result<Option<String>, String> {
     let manifest = |id| tree.manifest(id).map_err(|error| error.to_string());
     let candidate = manifest(TreeId(request.candidate.0))?;
     let start = manifest(TreeId(request.start.0))?;
     for link in candidate.entries().iter().filter(|entry| entry.kind == Kind::Symlink) {
-        if start.entry(&link.path) == Some(link) {
+        if start.entry(&link.path) == Some(link) || is_older(&workdir.join(OsStr::from_bytes(&link.path)), opened) {
             continue;
         }
         let target = tree.content(&link.digest).map_err(|error| error.to_string())?;
@@ -25,6 +34,12 @@ pub(super) fn leads_out(tree: &Tree, workdir: &Path, request: &Request) -> Resul
         }
     }
     Ok(None)
+}
+
+/// Nobody has touched it since; nothing sets that time back.
+fn is_older(link: &Path, opened: SystemTime) -> bool {
+    let touched = fs::symlink_metadata(link).ok().and_then(|link| changed(&link));
+    touched.is_some_and(|touched| touched < opened)
 }
 
 /// What a link leads to, where that is there and the tree does not hold it.
