@@ -109,7 +109,7 @@ fn working_time_that_ends_in_an_experiment_ends_the_run() {
 
 #[test]
 fn a_guard_before_green_that_is_off_runs_nothing_and_is_said() {
-    let off = |p: &mut Policy| p.guards.off = ["t0_replay".into(), "code_mutation".into()].into();
+    let off = |p: &mut Policy| p.guards.off = ["t0_replay", "sentinel_pair", "code_mutation"].map(Into::into).into();
     let run = run(policy(off), project(3), fixed(&[Lab::Fails]));
     ends(&run, R::SuccessConditionMet, "check_passed", "");
     let state = run.journal.iter().find_map(|event| match event {
@@ -140,7 +140,7 @@ fn a_test_that_was_bent_to_pass_fails_under_the_surface_of_the_start() {
         &run,
         &format!(
             "{RED}
-             1 context exec#1 ->0 walk:after_exec iteration#1 ->0 walk:after_check guards vet!t0_replay vet?code_mutation
+             1 context exec#1 ->0 walk:after_exec iteration#1 ->0 walk:after_check guards vet!t0_replay vet?sentinel_pair vet?code_mutation
              halt metric_integrity_violation t0_replay"
         ),
     );
@@ -160,7 +160,10 @@ fn such_a_violation_is_put_back_like_every_other_one() {
     };
     let script = Script::edits(&[Edit::Cheat(SurfaceClass::Protected)]);
     let run = run(policy(restoring), project(3), script);
-    assert!(transcript(&run.journal).contains("vet!t0_replay vet?code_mutation reject:violation restore#1"));
+    assert!(
+        transcript(&run.journal)
+            .contains("vet!t0_replay vet?sentinel_pair vet?code_mutation reject:violation restore#1")
+    );
     assert!(last_told(&run).contains("t0_replay"), "{}", last_told(&run));
     ends(&run, R::MetricIntegrityViolation, "t0_replay", "violation 2");
 }

@@ -290,7 +290,7 @@ mod tests {
         let tiny = "def test_a():\n    assert f(1) == 1e-9\n";
         assert_eq!(
             changed(&[("a.py", tiny)], &["a.py::test_a"], 9, Demand::Another),
-            ["a.py::test_a a.py:2 ->raise AssertionError('lx')\n    "]
+            ["a.py::test_a a.py:2 ->raise AssertionError('lx')"]
         );
     }
 
@@ -298,7 +298,7 @@ mod tests {
     fn a_test_without_a_value_fails_where_it_begins_to_assert_if_it_can_be_no_other() {
         let loose = ["p.py::test_loose".to_owned()];
         let failing = |members: &[&str], demand: Demand<'_>| changed(&[("t/p.py", PRICE)], members, 9, demand);
-        let expected = ["p.py::test_loose t/p.py:8 ->raise AssertionError('lx')\n    "];
+        let expected = ["p.py::test_loose t/p.py:8 ->raise AssertionError('lx')"];
         assert_eq!(
             failing(&["p.py::test_loose"], Demand::Another),
             expected,
