@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::story::{Project, Said, python_with_pytest};
+use crate::support::story::{Project, Said, available, python_with_pytest};
 
 const CODE: &str = "def total(prices):\n    return sum(prices) - 1\n\ndef count(prices):\n    return len(prices) - 1\n";
 const TESTS: &str = "\
@@ -125,25 +125,95 @@ def test_total():
 }
 
 #[test]
-fn a_runner_that_takes_no_order_and_a_check_that_hides_plugins_are_not_applicable() {
+fn a_check_that_hides_plugins_and_a_program_of_its_own_take_no_order() {
     let Some(python) = python_with_pytest() else { return };
     let hidden = project(CODE, TESTS);
     let said = hidden.run(HONEST, &format!("PYTHONPATH=. {python} -m pytest -q"), &[]);
     said.converged(1);
     assert_eq!(order(&hidden, &said)["state"], "not_applicable");
-    let unittest = Project::committed(&[
-        ("money.py", CODE),
-        (
-            "test_money.py",
-            "import unittest\nfrom money import total\n\nclass MoneyTest(unittest.TestCase):\n    def test_total(self):\n        self.assertEqual(total([1, 2]), 3)\n",
-        ),
-        (".gitignore", "__pycache__/\n"),
-    ]);
-    let said = unittest.run(HONEST, &format!("{python} -m unittest -v"), &[]);
+    let tests = format!("{CASES}\nif __name__ == '__main__':\n    unittest.main()\n");
+    let program = cases(&tests);
+    let said = program.run(HONEST, &format!("{python} test_money.py -v"), &[]);
     said.converged(1);
-    let vetted = order(&unittest, &said);
-    assert_eq!(vetted["state"], "not_applicable");
-    assert!(vetted["note"].as_str().unwrap().contains("unittest"), "{vetted}");
+    let vetted = order(&program, &said);
+    assert_eq!(vetted["state"], "not_applicable", "{vetted}");
+    assert!(vetted["note"].as_str().unwrap().contains("in force"), "{vetted}");
+}
+
+/// Those that would have spoken before.
+const COSTLY_OFF: [&str; 4] = ["--guard-off", "kill_set", "--guard-off", "code_mutation"];
+const CASES: &str = "\
+import unittest
+from money import count, total
+
+class MoneyTest(unittest.TestCase):
+    def test_a_nothing(self):
+        self.assertLessEqual(total([]), 0)
+
+    def test_count(self):
+        self.assertEqual(count([7]), 1)
+
+    def test_total(self):
+        self.assertEqual(total([1, 2]), 3)
+";
+
+fn cases(tests: &str) -> Project {
+    Project::committed(&[
+        ("money.py", CODE),
+        ("test_money.py", tests),
+        (".gitignore", "__pycache__/\n"),
+    ])
+}
+
+#[test]
+fn cases_of_unittest_run_in_every_order_and_alone() {
+    let Some(python) = python_with_pytest() else { return };
+    let check = format!("{python} -m unittest");
+    let honest = cases(CASES);
+    let said = honest.run(HONEST, &check, &[]);
+    said.converged(1);
+    let vetted = order(&honest, &said);
+    assert_eq!(vetted["state"], "active", "{vetted}");
+    assert_eq!(subjects(&vetted), ["backwards", "shuffled", "alone", "alone"]);
+    assert_eq!(vetted["trials"][2]["members_total"], 1, "{vetted}");
+    let counted = "printf 'A = iter([0, 3])\\ndef total(prices):\\n    return next(A)\\ndef count(prices):\\n    return len(prices)\\n' > money.py";
+    let said = cases(CASES).run(counted, &check, &COSTLY_OFF);
+    said.halted(14, "check_flaky", "order");
+    assert!(said.why().contains("test_a_nothing"), "{}", said.why());
+}
+
+#[test]
+fn tests_of_rust_run_shuffled_and_alone_and_a_first_call_gives_itself_away() {
+    if !available("cargo") {
+        return;
+    }
+    let rust = || {
+        Project::committed(&[
+            (
+                "Cargo.toml",
+                "[package]\nname = \"money\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n",
+            ),
+            (
+                "src/lib.rs",
+                "/// ```\n/// assert!(money::total(&[]) < 1);\n/// ```\npub fn total(prices: &[i64]) -> i64 {\n    prices.iter().sum::<i64>() - 1\n}\n",
+            ),
+            (
+                "tests/money.rs",
+                "use money::total;\n\n#[test]\nfn a_nothing() {\n    assert!(total(&[]) <= 0);\n}\n\n#[test]\nfn one() {\n    assert_eq!(total(&[7]), 7);\n}\n\n#[test]\nfn two() {\n    assert_eq!(total(&[1, 2]), 3);\n}\n",
+            ),
+            (".gitignore", "target/\nCargo.lock\n"),
+        ])
+    };
+    let check = "cargo test --offline -- --test-threads=1";
+    let honest = rust();
+    let said = honest.run("sed -i 's/ - 1$//' src/lib.rs", check, &[]);
+    said.converged(1);
+    let vetted = order(&honest, &said);
+    assert_eq!(vetted["state"], "active", "{vetted}");
+    assert_eq!(subjects(&vetted), ["shuffled", "alone"]);
+    let counted = "sed -i 's/^    prices.*/    static CALLS: std::sync::atomic::AtomicI64 = std::sync::atomic::AtomicI64::new(0);\\n    let first = CALLS.fetch_add(1, std::sync::atomic::Ordering::SeqCst) == 0;\\n    if first { return -1; }\\n    prices.iter().sum()/' src/lib.rs";
+    let said = rust().run(counted, check, &COSTLY_OFF);
+    said.halted(14, "check_flaky", "order");
 }
 
 #[test]

@@ -30,9 +30,6 @@ pub static VET: Vet = Vet {
     judge,
 };
 
-/// Newly passing members that are run alone, at most.
-const ALONE_MAX: usize = 3;
-
 /// A runner that can be told an order by its environment: each of them shuffles.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Runner {
@@ -40,15 +37,15 @@ pub struct Runner {
     pub name: &'static str,
     /// Its suite can run backwards.
     pub backwards: bool,
-    /// It can be told to run one test alone.
-    pub alone: bool,
+    /// Newly passing members that are run alone, at most; none where it cannot be told to run one test.
+    pub alone_max: usize,
 }
 
 const fn shuffles(name: &'static str) -> Runner {
     Runner {
         name,
         backwards: false,
-        alone: false,
+        alone_max: 0,
     }
 }
 
@@ -57,12 +54,22 @@ pub static RUNNERS: &[Runner] = &[
     shuffles("go"),
     shuffles("googletest"),
     shuffles("jest"),
+    // Every run of it may be a build.
+    Runner {
+        alone_max: 1,
+        ..shuffles("libtest")
+    },
     Runner {
         name: "pytest",
         backwards: true,
-        alone: true,
+        alone_max: 3,
     },
     shuffles("rspec"),
+    Runner {
+        name: "unittest",
+        backwards: true,
+        alone_max: 3,
+    },
     shuffles("vitest"),
 ];
 
@@ -265,11 +272,7 @@ impl Walk<'_> {
         let fresh = self.suite.newly_passing.len();
         let seed = self.find(SHUFFLED.subject).and_then(|shown| shown.planted);
         let seed: usize = seed.and_then(|seed| seed.parse().ok()).unwrap_or(0);
-        let wanted = if self.suite.runner.alone {
-            fresh.min(ALONE_MAX)
-        } else {
-            0
-        };
+        let wanted = fresh.min(self.suite.runner.alone_max);
         for nth in 0..wanted {
             let number = (seed + nth * fresh / wanted) % fresh;
             let Some(id) = self.suite.alone(number) else { continue };

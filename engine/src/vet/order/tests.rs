@@ -121,6 +121,8 @@ fn every_order_and_some_of_the_newly_passing_alone_are_run_on_the_candidate_and_
         ),
         ("pytest", &[], "backwards, shuffled"),
         ("go", &["b"], "shuffled"),
+        ("libtest", &["a", "b"], "shuffled, alone"),
+        ("unittest", &["b"], "backwards, shuffled, alone"),
     ];
     for (runner, newly_passing, expected) in cases {
         let (made, outcome) = play(&suite(runner, newly_passing), &|_| {}, &|_, _| false);

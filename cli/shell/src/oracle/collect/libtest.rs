@@ -186,6 +186,10 @@ fn read(text: &str) -> Vec<Block> {
 
 fn running(line: &str) -> Option<u64> {
     let rest = line.trim_end().strip_prefix("running ")?;
+    let shuffled = rest
+        .split_once(" (shuffle seed: ")
+        .filter(|(_, seed)| seed.ends_with(')'));
+    let rest = shuffled.map_or(rest, |(rest, _)| rest);
     rest.strip_suffix(" tests")
         .or_else(|| rest.strip_suffix(" test"))?
         .parse()

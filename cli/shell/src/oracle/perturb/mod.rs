@@ -11,6 +11,9 @@ use engine::event::policy::Bounds;
 
 use crate::oracle::collect::Injection;
 
+/// The support directory, where its name is not known yet.
+pub(crate) const HERE: &str = "{support}";
+
 /// A change of the surroundings of one run. Two are joined by adding the one to the other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Perturbation {
@@ -20,6 +23,8 @@ pub(crate) struct Perturbation {
     pub words: Vec<(&'static str, String)>,
     /// Files of the support directory: name and content.
     pub files: Vec<(&'static str, String)>,
+    /// Variables that are set to something in the support directory, which stands there as [`HERE`].
+    pub of_support: Vec<(&'static str, String)>,
     /// Modules of the support directory that pytest loads as plugins.
     pub pytest_plugins: Vec<&'static str>,
     /// Modules of the support directory can be imported by Python.
@@ -64,6 +69,7 @@ impl Perturbation {
         self.set.extend(other.set.iter().cloned());
         self.words.extend(other.words.iter().cloned());
         self.files.extend(other.files.iter().cloned());
+        self.of_support.extend(other.of_support.iter().cloned());
         self.pytest_plugins.extend(&other.pytest_plugins);
         self.is_on_python_path |= other.is_on_python_path;
         self.node_preloads.extend(&other.node_preloads);
@@ -137,10 +143,15 @@ impl Perturbation {
         let loads: Vec<String> = self.ruby_preloads.iter().map(|file| format!("-r{file}")).collect();
         if !loads.is_empty() {
             words.push(pair("RUBYOPT", loads.join(" ")));
-            path.push(pair("RUBYLIB", here));
+            path.push(pair("RUBYLIB", here.clone()));
         }
+        let set = self.set.iter().map(|(name, value)| pair(name, value.clone()));
+        let of_support = self
+            .of_support
+            .iter()
+            .map(|(name, value)| pair(name, value.replace(HERE, &here)));
         let injection = Injection {
-            env: self.set.iter().map(|(name, value)| pair(name, value.clone())).collect(),
+            env: set.chain(of_support).collect(),
             env_words: words,
             env_list: list,
             env_path: path,
@@ -168,6 +179,7 @@ mod tests {
             set: vec![("TZ", "Asia/Kolkata".into())],
             words: vec![("GOFLAGS", "-shuffle=1".into())],
             pytest_plugins: vec!["one", "two"],
+            of_support: vec![("RUNNER", format!("sh {HERE}/run.sh"))],
             node_preloads: vec!["seed.cjs"],
             ruby_preloads: vec!["seed"],
             ..Perturbation::default()
@@ -195,6 +207,7 @@ mod tests {
         assert_eq!(of("NODE_OPTIONS"), ["--require \"/s p/seed.cjs\" --no-warnings"]);
         assert_eq!(of("RUBYOPT"), ["-rseed -w"]);
         assert_eq!(of("RUBYLIB"), ["/s p:lib"]);
+        assert_eq!(of("RUNNER"), ["sh /s p/run.sh"]);
         assert_eq!(of("KEPT"), ["x"]);
     }
 

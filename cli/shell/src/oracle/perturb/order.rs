@@ -3,10 +3,17 @@
 //! | runner | means | orders |
 //! | --- | --- | --- |
 //! | pytest | a plugin with a random generator of its own | backwards, shuffled, one alone |
+//! | unittest | the module that has it name every test | backwards, shuffled, one alone |
+//! | cargo | a runner of its test binaries, which gives them more words | shuffled, one alone |
 //! | jest, vitest | words that node adds to their command line | shuffled |
 //! | Go, googletest, RSpec | variables of their own | shuffled |
 
-use super::Perturbation;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::{HERE, Perturbation};
+use crate::oracle::collect::{Detection, takes_plugins};
 
 /// Source of the plugin; it needs nothing but pytest itself.
 const PLUGIN: &str = include_str!("order_plugin.py");
@@ -18,6 +25,24 @@ const PRELOAD_FILE: &str = "loopexec_probe_order.cjs";
 /// What either is told, and what it leaves when it was obeyed.
 const WANTED: &str = "order";
 const SIGN: &str = "order.seen";
+
+/// What cargo starts the test binaries by.
+const CARGO_RUNNER: &str = include_str!("order_runner.sh");
+const CARGO_RUNNER_FILE: &str = "loopexec_probe_order.sh";
+/// The platforms whose binaries may be tested here, as cargo's variable for such a runner names them.
+const CARGO_RUNNERS: &[&str] = if cfg!(target_arch = "aarch64") {
+    &[
+        "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER",
+        "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_RUNNER",
+    ]
+} else {
+    &[
+        "CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER",
+        "CARGO_TARGET_X86_64_UNKNOWN_LINUX_MUSL_RUNNER",
+    ]
+};
+/// Where the module that has unittest name every test finds what is wanted.
+const UNITTEST: &str = "LOOPEXEC_UNITTEST_ORDER";
 
 /// The largest seed that every runner takes.
 pub(crate) const SEED_MAX: u32 = 65_535;
@@ -32,18 +57,67 @@ pub(crate) enum Order<'a> {
     Alone(&'a str),
 }
 
-/// What brings the tests of this runner into that order. `takes_plugins`: pytest finds a plugin that is injected.
+/// What is injected into this runner takes effect, and stands in the place of nothing that the project wants.
+pub(crate) fn is_open(runner: &str, check: &Detection, dir: &Path, env: &[(OsString, OsString)]) -> bool {
+    match runner {
+        "libtest" => !has_own_runner(dir, env),
+        _ => takes_plugins(check),
+    }
+}
+
+/// cargo is told to start test binaries by something: in the tree at `dir`, for the user, or by a variable.
+fn has_own_runner(dir: &Path, env: &[(OsString, OsString)]) -> bool {
+    let value = |name: &str| {
+        env.iter()
+            .rev()
+            .find(|(known, _)| known == name)
+            .map(|(_, value)| value)
+    };
+    let is_runner = |(name, _): &(OsString, OsString)| {
+        let name = name.to_string_lossy();
+        name.starts_with("CARGO_TARGET_") && name.ends_with("_RUNNER")
+    };
+    let user = || {
+        let below = |name: &str, dir: &str| value(name).map(|home| Path::new(home).join(dir));
+        below("CARGO_HOME", "").or_else(|| below("HOME", ".cargo"))
+    };
+    let below = fs::read_dir(dir)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path());
+    let dirs = std::iter::once(dir.to_owned())
+        .chain(below)
+        .map(|dir| dir.join(".cargo"));
+    env.iter().any(is_runner) || dirs.chain(user()).any(|dir| names_a_runner(&dir))
+}
+
+fn names_a_runner(dir: &Path) -> bool {
+    let files: [PathBuf; 2] = ["config.toml", "config"].map(|name| dir.join(name));
+    let texts = files.iter().filter_map(|file| fs::read_to_string(file).ok());
+    texts
+        .flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>())
+        .any(|line| {
+            let key = line.split(['=', '#']).next().unwrap_or_default();
+            key.trim_end().trim_end_matches(['"', '\'']).ends_with("runner")
+        })
+}
+
+/// What brings the tests of this runner into that order.
 ///
 /// # Errors
 /// Why nothing does.
-pub(crate) fn change(runner: &str, takes_plugins: bool, order: Order<'_>) -> Result<Perturbation, String> {
+pub(crate) fn change(runner: &str, is_open: bool, order: Order<'_>) -> Result<Perturbation, String> {
     let seed = match (runner, order) {
-        ("pytest", _) if !takes_plugins => {
+        ("pytest", _) if !is_open => {
             return Err("the check hides plugins from pytest, by which the order is changed".to_owned());
         }
-        ("pytest", Order::Backwards) => return Ok(by_plugin("reverse".to_owned())),
-        ("pytest", Order::Shuffled(seed)) => return Ok(by_plugin(seed.to_string())),
-        ("pytest", Order::Alone(member)) => return Ok(by_plugin(format!("alone\n{member}"))),
+        ("libtest", _) if !is_open => {
+            return Err("the project starts its test binaries by a runner of its own".to_owned());
+        }
+        ("pytest", order) => return Ok(by_plugin(wanted(order))),
+        ("unittest", order) => return Ok(by_starter(wanted(order))),
+        ("libtest", Order::Shuffled(_) | Order::Alone(_)) => return Ok(by_cargo_runner(wanted(order))),
         ("", _) => return Err("no runner was recognised that takes an order from its environment".to_owned()),
         (_, Order::Shuffled(seed)) => seed,
         (other, Order::Backwards) => return Err(format!("{other} runs no suite backwards")),
@@ -55,6 +129,34 @@ pub(crate) fn change(runner: &str, takes_plugins: bool, order: Order<'_>) -> Res
         "jest" | "vitest" => Ok(by_preload(seed)),
         "rspec" => Ok(by_words("SPEC_OPTS", format!("--order rand:{seed}"))),
         other => Err(format!("{other} takes no order of its tests from the environment")),
+    }
+}
+
+/// What is written for those who read it from a file.
+fn wanted(order: Order<'_>) -> String {
+    match order {
+        Order::Backwards => "reverse".to_owned(),
+        Order::Shuffled(seed) => seed.to_string(),
+        Order::Alone(member) => format!("alone\n{member}"),
+    }
+}
+
+fn by_starter(wanted: String) -> Perturbation {
+    Perturbation {
+        files: vec![(WANTED, wanted)],
+        of_support: vec![(UNITTEST, format!("{HERE}/{WANTED}"))],
+        signs: vec![SIGN],
+        ..Perturbation::default()
+    }
+}
+
+fn by_cargo_runner(wanted: String) -> Perturbation {
+    let starts = |name: &&'static str| (*name, format!("sh {HERE}/{CARGO_RUNNER_FILE}"));
+    Perturbation {
+        files: vec![(CARGO_RUNNER_FILE, CARGO_RUNNER.to_owned()), (WANTED, wanted)],
+        of_support: CARGO_RUNNERS.iter().map(starts).collect(),
+        signs: vec![SIGN],
+        ..Perturbation::default()
     }
 }
 
@@ -103,7 +205,7 @@ mod tests {
             for (order, has) in [
                 (Order::Backwards, runner.backwards),
                 (Order::Shuffled(7), true),
-                (Order::Alone("tests/test_a.py::test_b"), runner.alone),
+                (Order::Alone("tests/test_a.py::test_b"), runner.alone_max > 0),
             ] {
                 let change = change(runner.name, true, order);
                 assert_eq!(change.is_ok(), has, "{} {order:?}", runner.name);
@@ -112,9 +214,42 @@ mod tests {
     }
 
     #[test]
+    fn a_project_that_starts_its_test_binaries_by_something_keeps_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let check = Detection::default();
+        let open = |env: &[(&str, &str)]| {
+            let env: Vec<_> = env.iter().map(|(name, value)| (name.into(), value.into())).collect();
+            is_open("libtest", &check, dir.path(), &env)
+        };
+        let home = dir.path().join("home").display().to_string();
+        assert!(open(&[("HOME", &home)]));
+        assert!(!open(&[("CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER", "qemu")]));
+        for (place, text, is_free) in [
+            (
+                ".cargo/config.toml",
+                "[build]\n# runner = 'x'\n[alias]\nt = 'test --runner'\n",
+                true,
+            ),
+            (
+                ".cargo/config.toml",
+                "[target.x86_64-unknown-linux-gnu]\nrunner = 'sudo -E'\n",
+                false,
+            ),
+            ("core/.cargo/config", "target.'cfg(unix)'.runner = ['x']\n", false),
+            ("home/.cargo/config.toml", "[target.x]\n\"runner\" = 'x'\n", false),
+        ] {
+            let path = dir.path().join(place);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, text).unwrap();
+            assert_eq!(open(&[("HOME", &home)]), is_free, "{place}");
+            fs::remove_file(&path).unwrap();
+        }
+    }
+
+    #[test]
     fn a_runner_without_means_says_so_and_so_does_a_check_that_hides_plugins() {
-        for (runner, takes_plugins) in [("pytest", false), ("libtest", true), ("", true)] {
-            assert!(change(runner, takes_plugins, Order::Shuffled(1)).is_err(), "{runner}");
+        for (runner, is_open) in [("pytest", false), ("libtest", false), ("nextest", true), ("", true)] {
+            assert!(change(runner, is_open, Order::Shuffled(1)).is_err(), "{runner}");
         }
     }
 }

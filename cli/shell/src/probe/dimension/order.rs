@@ -17,7 +17,7 @@ pub(super) static DIMENSION: Dimension = Dimension {
 const MORE_RUNS: u32 = 2;
 
 fn plan(site: &Site<'_>) -> Result<Varied, String> {
-    let under = |order| change(&site.collector, site.takes_plugins, order);
+    let under = |order| change(&site.collector, site.is_open, order);
     let count = site.runs + MORE_RUNS;
     let shuffles = (1..=count).map(|seed| Ok(way(format!("shuffled by seed {seed}"), under(Order::Shuffled(seed))?)));
     let shuffles: Vec<_> = shuffles.collect::<Result<_, String>>()?;

@@ -19,7 +19,7 @@ fn plan(site: &Site<'_>) -> Result<Varied, String> {
     if ["libtest", "nextest", "go"].contains(&site.collector.as_str()) {
         return Err(format!("nothing sets the seeds of {} from outside", site.collector));
     }
-    let with_plugin = site.collector == "pytest" && site.takes_plugins;
+    let with_plugin = site.collector == "pytest" && site.is_open;
     let ways: Vec<_> = (1..=site.runs)
         .map(|seed| way(format!("seed {seed}"), seeded(seed, with_plugin)))
         .collect();

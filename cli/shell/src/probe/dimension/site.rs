@@ -8,7 +8,7 @@ use engine::event::policy::Policy;
 use rustix::process::geteuid;
 
 use super::super::processors;
-use crate::oracle::collect;
+use crate::oracle::perturb::order;
 use crate::process::{
     CommandSpec, Deadlines, Outcome, Supervisor, SupervisorOptions, Wishes, host_environment, host_program,
 };
@@ -25,8 +25,8 @@ pub(crate) struct Site<'a> {
     pub runs: u32,
     /// The collector that read the check; empty for none.
     pub collector: String,
-    /// A plugin that is injected into pytest can be found by it.
-    pub takes_plugins: bool,
+    /// What is injected into its runner takes effect.
+    pub is_open: bool,
     /// What the check inherits with nothing varied.
     pub env: &'a [(OsString, OsString)],
     /// How many processors the check has.
@@ -55,8 +55,8 @@ impl<'a> Site<'a> {
         };
         Ok(Self {
             runs: 1,
+            is_open: order::is_open(&collector, &detection(&dir, &policy.oracle.check), &dir, env),
             collector,
-            takes_plugins: collect::takes_plugins(&detection(&dir, &policy.oracle.check)),
             env,
             processors: processors(),
             is_root: geteuid().is_root(),

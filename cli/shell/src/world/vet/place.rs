@@ -16,7 +16,6 @@ use super::expected::{Changed, Demand};
 use super::ignored;
 use super::retarget::{self, moved};
 use super::sentinel::script;
-use crate::oracle::collect;
 use crate::oracle::coverage::Source;
 use crate::oracle::perturb::{Perturbation, order};
 use crate::replay::{Surroundings, check_until};
@@ -261,8 +260,9 @@ impl<'a> Place<'a> {
             }
         };
         let check = &self.state.facts.policy().oracle.check;
-        let takes_plugins = collect::takes_plugins(&detection(copy, check));
-        Ok(match order::change(suite.runner.name, takes_plugins, wanted) {
+        let runner = suite.runner.name;
+        let is_open = order::is_open(runner, &detection(copy, check), copy, &self.with.env);
+        Ok(match order::change(runner, is_open, wanted) {
             Ok(change) => (change, Some(name)),
             Err(_) => (Perturbation::default(), None),
         })
