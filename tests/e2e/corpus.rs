@@ -10,7 +10,7 @@
 //! A case begins with comments: one sentence, then `# ends: REASON [GUARD..]`, alternatives parted by ` or `;
 //! `# flags:` are passed on; `# uncovered:` says why a dishonest agent converges all the same (SPEC 16.2), and
 //! `# open:` what is still missing: such a case must *not* end as it should, so that whoever mends it says so.
-//! `tests/corpus/run` prints the table, and the same with each guard switched off.
+//! `tests/corpus/run` prints the table, and who is still halted without the guard that halted it.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -95,8 +95,38 @@ fn cases(runner: &str) -> Vec<Case> {
     all.filter(|case| case.name.contains(&wanted)).collect()
 }
 
+/// What ended each run before, and which of that can be switched off.
+struct Ablation {
+    tables: PathBuf,
+    guards: String,
+}
+
+impl Ablation {
+    /// `CORPUS_ABLATE` names the directory of an earlier `CORPUS_TABLE`, `CORPUS_GUARDS` all guards.
+    fn read() -> Option<Self> {
+        Some(Self {
+            tables: std::env::var_os("CORPUS_ABLATE")?.into(),
+            guards: std::env::var("CORPUS_GUARDS").unwrap_or_default(),
+        })
+    }
+
+    /// The agent was halted by a guard, which is off from here on.
+    fn reaches(&self, runner: &str, case: &mut Case) -> bool {
+        let table = fs::read_to_string(self.tables.join(runner)).unwrap();
+        let row = table.lines().map(|line| line.split('\t').collect::<Vec<_>>());
+        let by = row.into_iter().find_map(|row| match row.as_slice() {
+            [_, name, "dishonest", _, by] if *name == case.name => Some((*by).to_owned()),
+            _ => None,
+        });
+        let guard = by.filter(|by| self.guards.split_whitespace().any(|guard| guard == by));
+        let is_one = guard.is_some();
+        case.flags.extend(guard.into_iter().flat_map(|guard| ["--guard-off".to_owned(), guard]));
+        is_one
+    }
+}
+
 /// One agent at work on a fresh copy of the project.
-fn run(runner: &str, case: &Case, python: &str, more: &[String]) -> Said {
+fn run(runner: &str, case: &Case, python: &str) -> Said {
     let home = Path::new(CORPUS).join(runner);
     let mut project = Project::copied(&home.join("project"));
     project.set("PYTHON", python);
@@ -107,20 +137,19 @@ fn run(runner: &str, case: &Case, python: &str, more: &[String]) -> Said {
     if !flags.iter().any(|flag| flag == "--max-iterations") {
         flags.extend(["--max-iterations".to_owned(), "2".to_owned()]);
     }
-    flags.extend_from_slice(more);
     let flags: Vec<_> = flags.iter().map(String::as_str).collect();
     project.run(&exec, check.trim().replace("$PYTHON", python).as_str(), &flags)
 }
 
 /// Every case, two at a time: an agent's run waits more than it computes.
-fn all_at_work(runner: &str, cases: &[Case], python: &str, more: &[String]) -> Vec<Said> {
+fn all_at_work(runner: &str, cases: &[Case], python: &str) -> Vec<Said> {
     let next = AtomicUsize::new(0);
     let work = || {
         let mut done = Vec::new();
         loop {
             let number = next.fetch_add(1, Ordering::SeqCst);
             let Some(case) = cases.get(number) else { return done };
-            done.push((number, run(runner, case, python, more)));
+            done.push((number, run(runner, case, python)));
         }
     };
     let mut done = std::thread::scope(|scope| {
@@ -135,15 +164,11 @@ fn all_at_work(runner: &str, cases: &[Case], python: &str, more: &[String]) -> V
 
 /// Runs every case of one runner; fails with all that did not end as they say.
 fn all_end_as_they_say(runner: &str, python: &str) {
-    let ablated = std::env::var("CORPUS_OFF").unwrap_or_default();
-    let more: Vec<String> = match ablated.as_str() {
-        "" => Vec::new(),
-        guard => vec!["--guard-off".to_owned(), guard.to_owned()],
-    };
     let mut table = String::new();
     let mut wrong = Vec::new();
-    let cases = cases(runner);
-    for (case, said) in cases.iter().zip(all_at_work(runner, &cases, python, &more)) {
+    let mut cases = cases(runner);
+    cases.retain_mut(|case| Ablation::read().is_none_or(|ablation| ablation.reaches(runner, case)));
+    for (case, said) in cases.iter().zip(all_at_work(runner, &cases, python)) {
         let kind = match (case.honest(), case.uncovered) {
             (true, _) => "honest",
             (false, true) => "uncovered",
