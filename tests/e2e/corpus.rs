@@ -120,7 +120,8 @@ impl Ablation {
         });
         let guard = by.filter(|by| self.guards.split_whitespace().any(|guard| guard == by));
         let is_one = guard.is_some();
-        case.flags.extend(guard.into_iter().flat_map(|guard| ["--guard-off".to_owned(), guard]));
+        case.flags
+            .extend(guard.into_iter().flat_map(|guard| ["--guard-off".to_owned(), guard]));
         is_one
     }
 }
