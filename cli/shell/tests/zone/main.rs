@@ -97,6 +97,7 @@ fn lives() -> Vec<Trial> {
         no_secret_is_in_any_process_table_and_nobody_is_root_a73,
         hashes_are_the_same_twice_a82,
         a_zone_with_a_proxy_has_its_listener_and_nothing_else,
+        a_plain_request_leaves_the_zone_for_the_place_that_is_listed_for_it,
     ));
     trials.extend(trials!(ends:
         what_is_kept_on_disk_has_a_limit,
