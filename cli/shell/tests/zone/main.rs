@@ -48,6 +48,13 @@ fn tests() -> ExitCode {
         }));
     }
     trials.extend(lives());
+    trials.push(Trial::test(
+        "governor::whoever_outlives_a_stand_in_governor_is_named_and_ended",
+        || {
+            governor::whoever_outlives_a_stand_in_governor_is_named_and_ended();
+            Ok(())
+        },
+    ));
     if let Some(reason) = support::unable() {
         eprintln!("skipped: no zone starts on this machine: {reason}");
         trials = trials.into_iter().map(|trial| trial.with_ignored_flag(true)).collect();
