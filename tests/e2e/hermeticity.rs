@@ -260,6 +260,18 @@ fn a_probe_in_zones_and_the_doctor_tell_each_tier_by_what_was_seen() {
     let findings = looked.json["doctor"]["findings"].as_array().unwrap();
     let tier = findings.iter().find(|found| found["subject"] == "tier T0").unwrap();
     assert!(tier["detail"].as_str().unwrap().starts_with("held"), "{tier}");
+    let stands = findings.iter().find(|found| found["subject"] == "tier T1").unwrap();
+    let (severity, has_remedy) = if available("faketime") {
+        ("ok", false)
+    } else {
+        ("note", true)
+    };
+    assert_eq!(stands["severity"], severity, "{stands}");
+    assert_eq!(
+        stands["remedy"].as_str().is_some_and(|remedy| !remedy.is_empty()),
+        has_remedy,
+        "{stands}"
+    );
     assert!(
         !findings.iter().any(|found| found["subject"] == "strace"),
         "{}",

@@ -399,6 +399,7 @@ fn the_doctor_starts_both_zones_and_says_what_a_run_would_halt_with() {
         let tried = about(&format!("from inside the {zone} zone"));
         assert_eq!(tried["severity"], "ok", "{}", said.all());
     }
+    assert_eq!(about("kill of the governor")["severity"], "ok", "{}", said.all());
     assert!(
         about("the contract")["remedy"]
             .as_str()

@@ -20,6 +20,9 @@ pub fn dispatch(mut words: impl Iterator<Item = OsString>) -> Option<ExitCode> {
     if first == zone::HOLD {
         return Some(zone::hold(words));
     }
+    if first == zone::FALL {
+        return Some(zone::fall(words));
+    }
     if first == zone::REAP {
         return Some(zone::reap(words.next().as_deref()));
     }

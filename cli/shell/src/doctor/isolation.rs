@@ -10,6 +10,7 @@ use engine::vet::hermeticity;
 
 use crate::lock;
 use crate::paths::StateDir;
+use crate::probe::dimension::clock;
 use crate::process::landlock_abi;
 use crate::zone::credential::Desk;
 use crate::zone::credential::loan::{self, Loan};
@@ -106,6 +107,8 @@ fn zones(patient: &Patient, looked: &mut Looked) {
     tier(patient, looked, &seen);
     if seen.iter().all(|zone| zone.refused.is_none()) {
         inside(&policy, patient, looked);
+        standing_clock(&policy, patient, looked);
+        death(&policy, patient, looked);
         credential(patient, looked);
     }
 }
@@ -129,6 +132,47 @@ fn inside(policy: &Policy, patient: &Patient, looked: &mut Looked) {
                 }
             }
         }
+    }
+}
+
+/// Whether a clock stands still in the zone of a check that is declared hermetic, tried (SPEC 6.7.2).
+fn standing_clock(policy: &Policy, patient: &Patient, looked: &mut Looked) {
+    if !patient.policy.isolation.zones || !hermeticity::declared(&patient.policy) {
+        return;
+    }
+    let (subject, wishes) = ("tier T1", &patient.stop.wishes);
+    let (words, stood) = clock::trial();
+    let remedy = "install faketime where the exec zone sees it: below /usr, or in a directory of --toolchain";
+    match preflight::says(policy, &patient.workdir, &patient.env, &patient.exe, wishes, words) {
+        Ok(said) if stood(&said) => {
+            let detail = "a clock stands still in the exec zone, for programs that load the preload";
+            looked.ok(&CONCERN, subject, detail);
+        }
+        Ok(_) => {
+            let detail = "not to be had: what faketime starts in the exec zone does not find the clock standing";
+            looked.note(&CONCERN, subject, detail, remedy);
+        }
+        Err(refusal) => looked.note(&CONCERN, subject, refusal.message, remedy),
+    }
+}
+
+/// Whether a governor that is killed takes its zone along, tried with one that stands in for it.
+fn death(policy: &Policy, patient: &Patient, looked: &mut Looked) {
+    let fault = (ZoneRefusal::ProbeFailed.reason(), ZoneRefusal::ProbeFailed.label());
+    let (subject, wishes) = ("kill of the governor", &patient.stop.wishes);
+    let remedy = "end what is left, and run nothing in such a zone: a run that dies would leave its work running";
+    let detail = match preflight::outliving(policy, &patient.workdir, &patient.env, &patient.exe, wishes) {
+        Ok(left) if left.is_empty() => {
+            let detail = "one that stood in for it was killed, and nothing of its zone lived on";
+            return looked.ok(&CONCERN, subject, detail);
+        }
+        Ok(left) => format!("one that stood in for it was killed, and left {}", left.join("; ")),
+        Err(refusal) => refusal.message,
+    };
+    if patient.policy.isolation.zones {
+        looked.problem(&CONCERN, fault, subject, detail, remedy);
+    } else {
+        looked.note(&CONCERN, subject, detail, remedy);
     }
 }
 

@@ -18,6 +18,7 @@ use rustix::process::{DumpableBehavior, WaitOptions, WaitStatus, set_dumpable_be
 use super::control::{Line, Order, Word};
 use super::enter::enter;
 use super::facts::Seen;
+use super::fall::{STAY, STAY_ON, stay, stay_on};
 use super::memory::{SEGMENTS_AT, segments_bytes};
 use super::report::Ended;
 use super::trial::{TRY, from_inside};
@@ -37,6 +38,12 @@ pub fn init(word: Option<&OsStr>) -> ExitCode {
     }
     if word.is_some_and(|word| word == TRY) {
         return from_inside();
+    }
+    if word.is_some_and(|word| word == STAY) {
+        return stay();
+    }
+    if word.is_some_and(|word| word == STAY_ON) {
+        stay_on(());
     }
     match oversee() {
         Ok(()) => ExitCode::SUCCESS,

@@ -21,6 +21,7 @@ pub(crate) mod credential;
 pub(crate) mod degraded;
 mod enter;
 mod facts;
+mod fall;
 mod init;
 mod landlock;
 mod launch;
@@ -48,6 +49,7 @@ mod word;
 pub use bwrap::rendered;
 pub use credential::{REAP, reap};
 pub use degraded::{HOLD, hold};
+pub use fall::fall;
 pub use init::init;
 pub use launch::launch;
 pub use pair::{Entered, Entry, Lent, Pair};
@@ -63,6 +65,9 @@ pub const LAUNCH: &str = "__zone";
 
 /// The hidden first argument that turns the binary into process 1 of a zone.
 pub const INIT: &str = "__zone-init";
+
+/// The hidden first argument that turns the binary into the killer of a stand-in governor.
+pub const FALL: &str = "__fall";
 
 /// Where the zone has the program that is its process 1.
 const INIT_AT: &str = "/loopexec/init";

@@ -6,14 +6,16 @@ use std::path::{Path, PathBuf};
 
 use engine::event::policy::Policy;
 use engine::event::zone::ZoneSeen;
+use rustix::fs::{CWD, Mode, mkfifoat};
 
 use super::account::{self, Ending, account};
 use super::backend;
 use super::degraded::Held;
 use super::pair::run_once;
 use super::trial::Bait;
-use super::{Order, Refusal, RefusalCause, Terms, Zone, ZonePlan, container, hand_over, secret_places, trial};
-use crate::process::{CommandRun, CommandSpec, Deadlines, Input, Outcome, Wishes};
+use super::{INIT, INIT_AT, Order, Refusal, RefusalCause, Terms, Zone, ZonePlan};
+use super::{container, fall, hand_over, secret_places, trial};
+use crate::process::{Captured, CommandRun, CommandSpec, Deadlines, Input, Outcome, Wishes};
 use crate::scratch::Scratch;
 
 /// A zone that takes longer to start than this is none.
@@ -134,7 +136,7 @@ fn once(
     };
     let run = run_once(exe, env, &spec, wishes).map_err(failed)?;
     let Some((seen, ending)) = account(&plan.report, zone) else {
-        let told = String::from_utf8_lossy(run.stderr.inline.as_deref().unwrap_or(&run.stderr.head));
+        let told = begun(&run.stderr);
         return Err(failed(format!(
             "the {} zone did not start: its launcher {}{}",
             zone.label(),
@@ -146,6 +148,64 @@ fn once(
         )));
     };
     Ok((seen, ending, run))
+}
+
+/// What a command of the exec zone prints.
+pub(crate) fn says(
+    policy: &Policy,
+    at: &Path,
+    env: &Variables,
+    exe: &Path,
+    wishes: &Wishes,
+    argv: Vec<OsString>,
+) -> Result<String, Refusal> {
+    let (_scratch, mut plan) = prepare(&Terms::of(policy, at, env)?, Zone::Exec, env)?;
+    plan.argv = argv;
+    let (seen, _, run) = once(&plan, env, exe, wishes)?;
+    match seen.refused {
+        Some(cause) => Err(Refusal {
+            cause,
+            message: seen.said,
+        }),
+        None => Ok(begun(&run.stdout)),
+    }
+}
+
+/// Who outlives a governor that is killed while its zone is at work, a line each.
+pub(crate) fn outliving(
+    policy: &Policy,
+    at: &Path,
+    env: &Variables,
+    exe: &Path,
+    wishes: &Wishes,
+) -> Result<Vec<String>, Refusal> {
+    let terms = Terms::of(policy, at, env)?;
+    let (scratch, mut plan) = prepare(&terms, Zone::Agent, env)?;
+    let pipe = scratch.tree().join(fall::PIPE);
+    mkfifoat(CWD, &pipe, Mode::RUSR | Mode::WUSR).map_err(|error| failed(error.to_string()))?;
+    hand_over(&scratch.tree(), terms.owner()).map_err(|error| failed(error.to_string()))?;
+    plan.argv = [INIT_AT, INIT, fall::STAY].map(OsString::from).to_vec();
+    let spec = CommandSpec {
+        argv: fall::command(exe, pipe),
+        cwd: "/".into(),
+        input: Input::Bytes(postcard::to_stdvec(&plan).map_err(|error| failed(error.to_string()))?),
+        deadlines: Deadlines {
+            timeout_ms: Some(START_LIMIT_MS + 2 * fall::PATIENCE_MS),
+            ..Deadlines::default()
+        },
+        label: "stand-in governor".to_owned(),
+        ..CommandSpec::default()
+    };
+    let run = run_once(exe, env, &spec, wishes).map_err(failed)?;
+    match run.outcome {
+        Outcome::Exited(0) => Ok(begun(&run.stdout).lines().map(str::to_owned).collect()),
+        _ => Err(failed(begun(&run.stderr).trim_end().to_owned())),
+    }
+}
+
+/// The beginning of what a command printed.
+fn begun(stream: &Captured) -> String {
+    String::from_utf8_lossy(stream.inline.as_deref().unwrap_or(&stream.head)).into_owned()
 }
 
 /// What could be reached from inside of each zone that must not be, a sentence each.
@@ -177,7 +237,7 @@ pub(crate) fn reached(
             let message = seen.said;
             return Err(Refusal { cause, message });
         }
-        let told = String::from_utf8_lossy(run.stdout.inline.as_deref().unwrap_or(&run.stdout.head)).into_owned();
+        let told = begun(&run.stdout);
         let mut reached: Vec<String> = told.lines().map(str::to_owned).collect();
         if reached.is_empty() && run.outcome != Outcome::Exited(0) {
             reached.push(format!(

@@ -7,7 +7,7 @@
 //! Everything comes and goes through the store of snapshots, by recorded paths, beneath a directory and over no link.
 //! What git ignores is copied once: it is no part of any recorded tree, and what a zone does to it stays in the volume.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
@@ -96,8 +96,10 @@ impl Volume {
         }
         let before = self.tree.current().clone();
         self.tree.restore(tree).map_err(said)?;
+        let mut given = Vec::new();
         for change in diff(&before, self.tree.current()) {
-            self.hand_over_path(&change).map_err(|error| error.to_string())?;
+            self.hand_over_path(&change, &mut given)
+                .map_err(|error| error.to_string())?;
         }
         Ok(())
     }
@@ -167,19 +169,28 @@ impl Volume {
     }
 
     /// The same for a file that was just written and the directories that were made for it. The way there ends at the first
-    /// part that is no directory: nothing behind a link is the volume's.
-    fn hand_over_path(&self, change: &Change) -> io::Result<()> {
+    /// part that is no directory: nothing behind a link is the volume's. `given` are the directories on the way to the one
+    /// before, which come in order, so that those they share are given once.
+    fn hand_over_path(&self, change: &Change, given: &mut Vec<OsString>) -> io::Result<()> {
         let Some(owner) = self.owner else {
             return Ok(());
         };
+        let parts: Vec<_> = Path::new(OsStr::from_bytes(&change.path)).iter().collect();
+        let shared = parts
+            .iter()
+            .zip(given.iter())
+            .take_while(|(part, known)| *part == known);
+        given.truncate(shared.count());
         let mut path = self.place();
-        for part in Path::new(OsStr::from_bytes(&change.path)).components() {
+        path.extend(given.iter());
+        for part in parts.iter().skip(given.len()) {
             path.push(part);
             let Ok(seen) = fs::symlink_metadata(&path) else { break };
             give(&path, &seen, owner)?;
             if !seen.is_dir() {
                 break;
             }
+            given.push((*part).to_owned());
         }
         Ok(())
     }

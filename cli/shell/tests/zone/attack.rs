@@ -6,7 +6,7 @@
     reason = "these are the system calls that libraries rightly do not offer"
 )]
 
-use std::io;
+use std::io::{self, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream, ToSocketAddrs, UdpSocket};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::process::ExitCode;
@@ -16,6 +16,9 @@ pub(crate) const ATTACK: &str = "attack";
 
 pub(crate) fn attack(words: &[String]) -> ExitCode {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    if let ["ask", to, lines @ ..] = words.as_slice() {
+        return ask(to, lines);
+    }
     let answer = match *words.as_slice() {
         ["connect", to] => TcpStream::connect(to).map(drop),
         ["resolve", name] => (name, 443).to_socket_addrs().map(drop),
@@ -41,6 +44,17 @@ pub(crate) fn attack(words: &[String]) -> ExitCode {
         _ => Err(io::Error::other("no such attack")),
     };
     println!("{}", answer.map_or_else(|error| named(&error), |()| "done".to_owned()));
+    ExitCode::SUCCESS
+}
+
+/// Speaks these lines of a request, and says the first of the answer.
+fn ask(to: &str, lines: &[&str]) -> ExitCode {
+    let mut stream = TcpStream::connect(to).unwrap();
+    let text = lines.iter().map(|line| format!("{line}\r\n")).collect::<String>();
+    stream.write_all(format!("{text}\r\n").as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    println!("{}", answer.lines().next().unwrap_or_default());
     ExitCode::SUCCESS
 }
 

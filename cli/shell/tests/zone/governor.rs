@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, set_child_subreaper, wait};
-use shell::zone::Zone;
+use shell::zone::{FALL, Zone};
 
 use super::support::{Room, launcher, sleeper};
 
@@ -101,4 +101,34 @@ pub(crate) fn nothing_outlives_a_killed_governor(seed: u64) {
         .output()
         .unwrap();
     assert_eq!(String::from_utf8_lossy(&said.stdout), "0 survivors\n", "A66: {said:?}");
+}
+
+/// What the killer of a stand-in names, where the one that stands in is this script and the pipe its first word.
+fn named(script: &str, patience_ms: &str) -> std::process::Output {
+    let room = Room::new();
+    let pipe = room.path("alive");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR).unwrap();
+    let stands_in = room.make_file("stand-in", &format!("#!/bin/sh\nexec 3>{}\n{script}\n", pipe.display()));
+    std::fs::set_permissions(&stands_in, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let mut killer = Command::new(std::env::current_exe().unwrap());
+    killer.arg(FALL).arg(stands_in).arg(pipe).arg(patience_ms);
+    killer.stdin(Stdio::null()).output().unwrap()
+}
+
+pub(crate) fn whoever_outlives_a_stand_in_governor_is_named_and_ended() {
+    let said = named("sleep 600 & printf .; printf . >&3; wait", "300");
+    let text = String::from_utf8_lossy(&said.stdout).into_owned();
+    assert!(
+        said.status.success() && text.lines().count() == 1 && text.contains("sleep 600"),
+        "{said:?}"
+    );
+    let number = text.split([' ', ',']).nth(1).unwrap();
+    let command = std::fs::read(format!("/proc/{number}/cmdline")).unwrap_or_default();
+    assert!(!String::from_utf8_lossy(&command).contains("sleep"), "{number} lives");
+    assert_eq!(named("printf . >&3; exec sleep 600", "10000").stdout, b"");
+    let unstarted = named("exit 3", "10000");
+    assert!(
+        !unstarted.status.success() && unstarted.stdout.is_empty(),
+        "{unstarted:?}"
+    );
 }

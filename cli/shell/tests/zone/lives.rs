@@ -1,8 +1,11 @@
 //! How zones live and end: what is told of them, what they see, and that nothing of them stays.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use shell::process::{CaptureSpec, CommandRun, CommandSpec, Deadlines, Input, Outcome, StopCause, Supervisor};
@@ -375,23 +378,60 @@ pub(crate) fn hashes_are_the_same_twice_a82() {
     assert!(!first.is_empty() && first == hash(), "A82: {first}");
 }
 
-pub(crate) fn a_zone_with_a_proxy_has_its_listener_and_nothing_else() {
-    let room = Room::new();
-    let script = "env | grep -ci proxy; /loopexec/init attack connect ${HTTPS_PROXY#http://}; \
-         /loopexec/init attack connect 1.1.1.1:443; echo $no_proxy";
-    let mut plan = room.plan(Zone::Agent, &["sh", "-c", script]);
-    plan.network = Network::Proxy(Egress {
-        allow: vec!["model.test:443".to_owned()],
+fn allowed(entry: &str) -> Network {
+    Network::Proxy(Egress {
+        allow: vec![entry.to_owned()],
         connections_max: 10,
         concurrent_max: 10,
         bytes_max: 1 << 20,
         idle_ms: 60_000,
         total_ms: 60_000,
         gateway: None,
-    });
+    })
+}
+
+pub(crate) fn a_zone_with_a_proxy_has_its_listener_and_nothing_else() {
+    let room = Room::new();
+    let script = "env | grep -ci proxy; /loopexec/init attack connect ${HTTPS_PROXY#http://}; \
+         /loopexec/init attack connect 1.1.1.1:443; echo $no_proxy";
+    let mut plan = room.plan(Zone::Agent, &["sh", "-c", script]);
+    plan.network = allowed("model.test:443");
     let run = run(&plan);
     assert_eq!(
         run.stdout, "9\ndone\nENETUNREACH\nlocalhost,127.0.0.1,::1\n",
         "{run:#?}"
     );
+}
+
+pub(crate) fn a_plain_request_leaves_the_zone_for_the_place_that_is_listed_for_it() {
+    let room = Room::new();
+    let far = TcpListener::bind("127.0.0.1:0").unwrap();
+    let place = far.local_addr().unwrap().to_string();
+    let ask = format!("/loopexec/init attack ask ${{http_proxy#http://}} 'GET http://{place}/a HTTP/1.1'");
+    let script = format!("{ask} 'Host: {place}'; {ask} 'Host: evil.test'; {ask} 'Host: {place}' 'A: b' ' folded'");
+    let mut plan = room.plan(Zone::Agent, &["sh", "-c", &script]);
+    plan.network = allowed(&format!("local:http://{place}"));
+    let server = thread::spawn(move || {
+        let (far, _) = far.accept().unwrap();
+        let mut lines = BufReader::new(&far).lines().map_while(Result::ok);
+        let head: Vec<String> = lines.by_ref().take_while(|line| !line.is_empty()).collect();
+        (&far).write_all(b"HTTP/1.1 204 Here\r\n\r\n").unwrap();
+        head
+    });
+    let run = run(&plan);
+    assert_eq!(
+        run.stdout, "HTTP/1.1 204 Here\nHTTP/1.1 400 Bad Request\nHTTP/1.1 400 Bad Request\n",
+        "{run:#?}"
+    );
+    let head = server.join().unwrap();
+    assert_eq!(
+        head,
+        ["GET /a HTTP/1.1", &format!("host: {place}"), "connection: close"]
+    );
+    let told = run.report.clone().unwrap().egress;
+    let told: Vec<_> = told
+        .iter()
+        .map(|row| (row.allowed, &*row.reason, row.connections))
+        .collect();
+    assert_eq!(told, [(true, "", 1), (false, "malformed", 2)], "{run:#?}");
 }

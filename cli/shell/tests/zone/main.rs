@@ -48,6 +48,13 @@ fn tests() -> ExitCode {
         }));
     }
     trials.extend(lives());
+    trials.push(Trial::test(
+        "governor::whoever_outlives_a_stand_in_governor_is_named_and_ended",
+        || {
+            governor::whoever_outlives_a_stand_in_governor_is_named_and_ended();
+            Ok(())
+        },
+    ));
     if let Some(reason) = support::unable() {
         eprintln!("skipped: no zone starts on this machine: {reason}");
         trials = trials.into_iter().map(|trial| trial.with_ignored_flag(true)).collect();
@@ -97,6 +104,7 @@ fn lives() -> Vec<Trial> {
         no_secret_is_in_any_process_table_and_nobody_is_root_a73,
         hashes_are_the_same_twice_a82,
         a_zone_with_a_proxy_has_its_listener_and_nothing_else,
+        a_plain_request_leaves_the_zone_for_the_place_that_is_listed_for_it,
     ));
     trials.extend(trials!(ends:
         what_is_kept_on_disk_has_a_limit,

@@ -92,7 +92,8 @@ pub(super) const ROWS: &[Setting] = &[
             "LOOPEXEC_EGRESS_ALLOW",
             "HOST:PORT that isolated work may connect to",
             "Exactly that name and port, by HTTPS through a proxy. `*.HOST:PORT` means every name below HOST; `local:` in \
-             front of an entry means that its address may be one of this machine or network. Without any, none.",
+             front of an entry means that its address may be one of this machine or network; `http://HOST:PORT` lets plain \
+             requests through to there, and nothing else. Without any, none.",
         )
     ),
     row!(

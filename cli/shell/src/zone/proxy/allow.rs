@@ -5,6 +5,8 @@
 //!   *.model.test:443         every name below, at any depth; not `model.test` itself
 //!   local:box.corp:8080      this name, though its address is private
 //!   local:127.0.0.1:8080     this private address
+//!   http://mirror.test:80    requests in plain HTTP to this name and port, and no tunnel
+//!   local:http://box:8080    as before, to a private address
 //! ```
 
 use std::error::Error;
@@ -16,6 +18,8 @@ use super::host::{self, Host};
 
 /// What opens an entry for private addresses.
 pub(super) const LOCAL: &str = "local:";
+/// What makes it one for plain requests.
+const PLAIN: &str = "http://";
 
 /// Why a list cannot be used. Nothing is allowed by a list that cannot.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,6 +52,16 @@ struct Entry {
     whom: Whom,
     port: u16,
     local: bool,
+    speech: Speech,
+}
+
+/// In what a client speaks to a target: what is listed for one is not listed for the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Speech {
+    /// CONNECT, and whatever goes through it.
+    Tunnel,
+    /// Requests of HTTP, which the proxy reads.
+    Plain,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,13 +104,15 @@ impl AllowList {
         Self(Vec::new())
     }
 
+    /// Whether plain requests may go anywhere at all.
+    pub(super) fn has_plain(&self) -> bool {
+        self.0.iter().any(|entry| entry.speech == Speech::Plain)
+    }
+
     /// How far this target may lead; `None` where it is not listed. Of two entries, the local one holds.
-    pub(super) fn scope(&self, host: &Host, port: u16) -> Option<Scope> {
-        let mut listed = self
-            .0
-            .iter()
-            .filter(|entry| entry.port == port && entry.whom.is(host))
-            .peekable();
+    pub(super) fn scope(&self, host: &Host, port: u16, speech: Speech) -> Option<Scope> {
+        let is_meant = |entry: &&Entry| entry.port == port && entry.speech == speech && entry.whom.is(host);
+        let mut listed = self.0.iter().filter(is_meant).peekable();
         listed.peek()?;
         Some(if listed.any(|entry| entry.local) {
             Scope::Local
@@ -112,12 +128,24 @@ impl Entry {
             Some(rest) => (rest, true),
             None => (text, false),
         };
-        let (host, port) = host::split(rest).ok_or("it lacks a port from 1 to 65535; write `host:port`")?;
+        let (rest, speech) = match rest.strip_prefix(PLAIN) {
+            Some(rest) => (rest, Speech::Plain),
+            None => (rest, Speech::Tunnel),
+        };
+        let (host, port) = host::split(rest).ok_or(match speech {
+            Speech::Tunnel => "it lacks a port from 1 to 65535; write `host:port`",
+            Speech::Plain => "it lacks a port from 1 to 65535, or has a path; write `http://host:port`",
+        })?;
         let whom = match host.strip_prefix("*.") {
             Some(above) => Whom::Below(format!(".{}", wildcard(above)?)),
             None => Whom::of(host, local)?,
         };
-        Ok(Self { whom, port, local })
+        Ok(Self {
+            whom,
+            port,
+            local,
+            speech,
+        })
     }
 }
 
@@ -166,7 +194,7 @@ mod tests {
     }
 
     fn scope(list: &AllowList, host: &str, port: u16) -> Option<Scope> {
-        list.scope(&Host::parse(host).unwrap(), port)
+        list.scope(&Host::parse(host).unwrap(), port, Speech::Tunnel)
     }
 
     fn why(entry: &str) -> &'static str {
@@ -264,6 +292,56 @@ mod tests {
         ] {
             assert!(why(entry).contains("private addresses only"), "{entry}");
         }
+    }
+
+    #[test]
+    fn what_is_listed_for_plain_requests_is_listed_for_nothing_else() {
+        let list = list(&[
+            "http://Mirror.test:80",
+            "http://*.box.test:80",
+            "local:http://10.0.0.1:8080",
+            "model.test:443",
+            "local:box.corp:80",
+        ])
+        .unwrap();
+        let plain = |host: &str, port| list.scope(&Host::parse(host).unwrap(), port, Speech::Plain);
+        assert!(list.has_plain());
+        assert_eq!(plain("mirror.test", 80), Some(Scope::Public));
+        assert_eq!(plain("a.box.test", 80), Some(Scope::Public));
+        assert_eq!(plain("10.0.0.1", 8080), Some(Scope::Local));
+        for (host, port) in [
+            ("mirror.test", 443),
+            ("model.test", 443),
+            ("box.corp", 80),
+            ("box.test", 80),
+        ] {
+            assert_eq!(plain(host, port), None, "{host}:{port}");
+        }
+        for (host, port) in [("mirror.test", 80), ("a.box.test", 80), ("10.0.0.1", 8080)] {
+            assert_eq!(scope(&list, host, port), None, "{host}:{port}");
+        }
+        assert!(!AllowList::parse(&["model.test:80".to_owned()]).unwrap().has_plain());
+    }
+
+    #[test]
+    fn a_plain_entry_is_a_name_and_a_port_and_says_local_before_its_scheme() {
+        for entry in [
+            "http://mirror.test",
+            "http://mirror.test/",
+            "http://mirror.test:80/",
+            "HTTP://mirror.test:80",
+        ] {
+            why(entry);
+        }
+        for entry in [
+            "https://mirror.test:443",
+            "http://local:mirror.test:80",
+            "http://u@mirror.test:80",
+        ] {
+            assert_eq!(why(entry), NO_NAME, "{entry}");
+        }
+        assert_eq!(why("http://1.1.1.1:80"), NUMERIC);
+        assert!(why("http://mirror.test").contains("`http://host:port`"));
     }
 
     #[test]

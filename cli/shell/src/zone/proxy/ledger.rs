@@ -16,6 +16,10 @@ const MORE: &str = "more";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reason {
     NotListed,
+    /// Asked for in plain HTTP, which no entry lets through to there.
+    PlainNotListed,
+    /// A credential that would have gone to a public address in plain HTTP.
+    SecretInPlain,
     Private,
     Sni,
     NotTls,
@@ -33,6 +37,8 @@ impl Reason {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::NotListed => "not_listed",
+            Self::PlainNotListed => "plain_not_listed",
+            Self::SecretInPlain => "secret_in_plain",
             Self::Private => "private",
             Self::Sni => "sni",
             Self::NotTls => "not_tls",

@@ -1,8 +1,10 @@
-//! The one way out of a zone: CONNECT to what is on the list, a request to the gateway, and nothing else (SPEC 14.4).
+//! The one way out of a zone: CONNECT to what is on the list, a request to the gateway or to a listed place of plain
+//! HTTP, and nothing else (SPEC 14.4).
 //!
 //! ```text
 //!   zone's loopback ── listener ── door ──┬─ visit ── tunnel ── vetted address
-//!                                         ├─ visit ── gateway, in TLS of our own     (a thread each)
+//!                                         ├─ visit ── exchange ── gateway, in TLS of our own     (a thread each)
+//!                                         ├─ visit ── exchange ── vetted address, in plain text
 //!                                         └─ ...
 //!                      bell: a cap passed, a thread lost, or the end; all of them hear it, and so does the owner
 //! ```
@@ -23,6 +25,7 @@ mod bell;
 mod budget;
 mod dial;
 mod door;
+mod exchange;
 pub(crate) mod gateway;
 mod hello;
 mod host;

@@ -70,6 +70,16 @@ impl Room {
         }
     }
 
+    /// Whether a plain request may bear a secret to this address.
+    pub(super) fn is_near(&self, address: IpAddr) -> bool {
+        (self.judge)(address) == Reach::Near
+    }
+
+    /// Whether requests are read here, and not only the wish for a tunnel.
+    pub(super) fn reads_requests(&self) -> bool {
+        self.gateway.is_some() || self.list.has_plain()
+    }
+
     /// Keeps the thread of a connection, and lets go of those that have ended.
     pub(super) fn keep(&self, visitor: JoinHandle<()>) {
         let mut visitors = self.visitors.lock().unwrap_or_else(PoisonError::into_inner);

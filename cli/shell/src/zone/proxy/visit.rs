@@ -5,7 +5,7 @@
 //!    400       403          403, 502                      closed              closed
 //! ```
 //!
-//! Where there is a gateway, whatever is no request for a tunnel is its own to serve.
+//! Where there is a gateway, or an entry for plain HTTP, whatever is no request for a tunnel is an exchange.
 //!
 //! The far side learns nothing of a connection before its client has said whom it means, in the same words as before.
 
@@ -15,12 +15,12 @@ use std::os::fd::AsFd;
 
 use rustix::event::PollFlags;
 
-use super::allow::Scope;
+use super::allow::{Scope, Speech};
 use super::authority::{self, Head};
 use super::bell::{Over, Woken};
 use super::budget::Place;
 use super::dial::dial;
-use super::gateway;
+use super::exchange;
 use super::hello::{self, Heard, Listener};
 use super::host::Host;
 use super::ledger::{Passed, Reason};
@@ -45,7 +45,7 @@ pub(super) fn receive(client: &TcpStream, place: Place, room: &Room) {
         host: String::new(),
         port: 0,
         is_answered: false,
-        why: "only CONNECT host:port is understood here",
+        why: "only CONNECT host:port is understood here, and plain HTTP where an entry says `http://host:port`",
         passed: Passed::default(),
     };
     let refused = visit.run().err();
@@ -74,14 +74,13 @@ pub(super) struct Visit<'a> {
 
 impl Visit<'_> {
     fn run(&mut self) -> Result<(), Reason> {
-        if let Some(gateway) = &self.room.gateway
-            && !self.asks_to_connect()?
-        {
-            return gateway::exchange(self, gateway);
+        if self.room.reads_requests() && !self.asks_to_connect()? {
+            return exchange::serve(self);
         }
         let (host, port) = self.request()?;
         (self.host, self.port) = (host.text(), port);
-        let scope = self.room.list.scope(&host, port).ok_or(Reason::NotListed)?;
+        let scope = self.room.list.scope(&host, port, Speech::Tunnel);
+        let scope = scope.ok_or(Reason::NotListed)?;
         let addresses = self.vetted(&host, scope)?;
         self.is_answered = true;
         if !self.send(ESTABLISHED) {
@@ -99,7 +98,7 @@ impl Visit<'_> {
         }
     }
 
-    /// Whether the first word is that of a tunnel: no request that a gateway passes on begins with its letter.
+    /// Whether the first word is that of a tunnel: no request that is passed on begins with its letter.
     fn asks_to_connect(&mut self) -> Result<bool, Reason> {
         if self.hear(self.patience()) {
             Ok(self.said.starts_with(b"C"))
@@ -245,6 +244,18 @@ pub(super) fn answer(reason: Reason, host: &str, port: u16, why: &str) -> String
         Reason::Unreachable => (
             "502 Bad Gateway",
             format!("{host} does not answer, or not in a way that passes"),
+        ),
+        Reason::PlainNotListed => (
+            "403 Forbidden",
+            format!(
+                "{host}:{port} is not on the allow list of this run for plain HTTP, as `http://{host}:{port}` would be"
+            ),
+        ),
+        Reason::SecretInPlain => (
+            "403 Forbidden",
+            format!(
+                "a credential does not go to {host} in plain HTTP, for it is no private address: use https, or leave it out"
+            ),
         ),
         Reason::NotListed | Reason::Sni | Reason::NotTls => (
             "403 Forbidden",

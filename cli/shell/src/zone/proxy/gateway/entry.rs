@@ -7,8 +7,8 @@
 //! ```
 
 use super::super::allow::{LOCAL, Scope};
+use super::super::exchange::is_plain_path;
 use super::super::host::{self, Host};
-use super::request;
 
 /// What every place of a gateway begins with.
 const SCHEME: &str = "https://";
@@ -44,7 +44,7 @@ impl Entry {
             None => (place, ""),
         };
         let path = path.strip_suffix('/').unwrap_or(path);
-        if !path.is_empty() && !request::is_plain_path(path) {
+        if !path.is_empty() && !is_plain_path(path) {
             return Err("its path is letters, digits and marks, without `.` and `..`, query and fragment");
         }
         let (host, port) = match host::split(authority) {

@@ -5,18 +5,10 @@
 //!        <── answer, as it comes, framed anew ──
 //! ```
 //!
-//! One connection is one request, on both sides: what follows a message on its connection is read by nobody, so no two
-//! readers can differ about where it begins. The [`request`] is taken apart and written anew, its [`body`] is framed
-//! anew, and what of the answer would bring the key into the zone is held back by a [`sieve`].
+//! How the two sides of that are read and written is the matter of an [`exchange`](super::exchange).
 
-mod answer;
-mod body;
 mod entry;
-mod exchange;
-mod fields;
-mod request;
 mod secured;
-mod sieve;
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -31,9 +23,10 @@ use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 
 pub(crate) use entry::Entry;
-pub(super) use exchange::exchange;
+pub(super) use secured::Secured;
 
 use super::allow::Scope;
+use super::exchange::may_bear;
 use super::host::Host;
 use crate::zone::plan;
 
@@ -94,8 +87,8 @@ pub(super) struct Gateway {
     pub(super) port: u16,
     pub(super) scope: Scope,
     /// Below which of its paths.
-    paths: Vec<String>,
-    bears: Option<plan::Bears>,
+    pub(super) paths: Vec<String>,
+    pub(super) bears: Option<plan::Bears>,
     tls: Arc<ClientConfig>,
     server: ServerName<'static>,
 }
@@ -112,7 +105,7 @@ impl Gateway {
             return Err(GatewayError::Entry { entry, why });
         };
         if let Some(bears) = &planned.bears {
-            fields::may_bear(bears)?;
+            may_bear(bears)?;
         }
         let server = ServerName::try_from(first.host.text()).map_err(|_| GatewayError::Entry {
             entry: first.host.text(),
@@ -130,7 +123,7 @@ impl Gateway {
     }
 
     /// How the host is named in a request.
-    fn authority(&self) -> String {
+    pub(super) fn authority(&self) -> String {
         match self.port {
             443 => self.host.text(),
             port => format!("{}:{port}", self.host.text()),

@@ -9,6 +9,7 @@ use rustix::event::PollFlags;
 use rustls::{ClientConnection, Error};
 
 use super::super::bell::Woken;
+use super::super::exchange::{Far, Sent, is_gone};
 use super::super::ledger::Reason;
 use super::super::room::Room;
 use super::super::tunnel::is_passing;
@@ -28,15 +29,7 @@ enum Pulled {
     End,
 }
 
-/// Whether what was to be sent has been.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sent {
-    All,
-    /// The far side answers already: the rest is nobody's any more.
-    Answered,
-}
-
-pub(super) struct Secured<'a> {
+pub(in super::super) struct Secured<'a> {
     stream: TcpStream,
     session: ClientConnection,
     room: &'a Room,
@@ -44,7 +37,7 @@ pub(super) struct Secured<'a> {
 
 impl<'a> Secured<'a> {
     /// Over this connection to the host of the gateway, once it has proven to be that.
-    pub(super) fn open(stream: TcpStream, gateway: &Gateway, room: &'a Room) -> Result<Self, Reason> {
+    pub(in super::super) fn open(stream: TcpStream, gateway: &Gateway, room: &'a Room) -> Result<Self, Reason> {
         let session = ClientConnection::new(Arc::clone(&gateway.tls), gateway.server.clone());
         let mut secured = Self {
             stream,
@@ -59,74 +52,6 @@ impl<'a> Secured<'a> {
             }
         }
         Ok(secured)
-    }
-
-    /// Sends all of it, unless the answer comes before that.
-    pub(super) fn send(&mut self, bytes: &[u8]) -> Result<Sent, Reason> {
-        self.session
-            .writer()
-            .write_all(bytes)
-            .map_err(|_| Reason::Unreachable)?;
-        while self.session.wants_write() {
-            match self.session.write_tls(&mut self.stream) {
-                Ok(_) => {}
-                Err(error) if is_passing(&error) => {
-                    self.wait(PollFlags::OUT | PollFlags::IN, self.patience())?;
-                    if self.is_answered()? {
-                        return Ok(Sent::Answered);
-                    }
-                }
-                // Nobody reads there any more; what was said before that can still be read.
-                Err(_) => return Ok(Sent::Answered),
-            }
-        }
-        if self.is_answered()? {
-            return Ok(Sent::Answered);
-        }
-        Ok(Sent::All)
-    }
-
-    /// Whether the far side has begun to answer, or has ended.
-    pub(super) fn is_answered(&mut self) -> Result<bool, Reason> {
-        loop {
-            if self
-                .session
-                .process_new_packets()
-                .is_ok_and(|state| state.plaintext_bytes_to_read() > 0)
-            {
-                return Ok(true);
-            }
-            match self.pull()? {
-                Pulled::Nothing => return Ok(false),
-                Pulled::Something => {}
-                Pulled::End => return Ok(true),
-            }
-        }
-    }
-
-    /// The next bytes of the answer; none where the far side has said that it is over. `heard` is the client, whose
-    /// end is an end for this as well.
-    pub(super) fn receive(&mut self, heard: &TcpStream) -> Result<Vec<u8>, Reason> {
-        let mut bytes = vec![0; CHUNK];
-        let until = self.patience();
-        loop {
-            match self.session.reader().read(&mut bytes) {
-                Ok(length) => {
-                    bytes.truncate(length);
-                    return Ok(bytes);
-                }
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-                // It went away without a word: more was to come, or somebody cut it off.
-                Err(_) => return Err(Reason::Unreachable),
-            }
-            self.push()?;
-            if self.pull()? == Pulled::Nothing {
-                let sources = [(self.stream.as_fd(), PollFlags::IN), (heard.as_fd(), PollFlags::RDHUP)];
-                if self.room.wait(&sources, until) != Woken::Ready || is_gone(heard) {
-                    return Err(Reason::Unreachable);
-                }
-            }
-        }
     }
 
     /// Writes what TLS itself has to say.
@@ -177,18 +102,76 @@ impl<'a> Secured<'a> {
     }
 }
 
+impl Far for Secured<'_> {
+    fn send(&mut self, bytes: &[u8]) -> Result<Sent, Reason> {
+        self.session
+            .writer()
+            .write_all(bytes)
+            .map_err(|_| Reason::Unreachable)?;
+        while self.session.wants_write() {
+            match self.session.write_tls(&mut self.stream) {
+                Ok(_) => {}
+                Err(error) if is_passing(&error) => {
+                    self.wait(PollFlags::OUT | PollFlags::IN, self.patience())?;
+                    if self.is_answered()? {
+                        return Ok(Sent::Answered);
+                    }
+                }
+                // Nobody reads there any more; what was said before that can still be read.
+                Err(_) => return Ok(Sent::Answered),
+            }
+        }
+        if self.is_answered()? {
+            return Ok(Sent::Answered);
+        }
+        Ok(Sent::All)
+    }
+
+    fn is_answered(&mut self) -> Result<bool, Reason> {
+        loop {
+            if self
+                .session
+                .process_new_packets()
+                .is_ok_and(|state| state.plaintext_bytes_to_read() > 0)
+            {
+                return Ok(true);
+            }
+            match self.pull()? {
+                Pulled::Nothing => return Ok(false),
+                Pulled::Something => {}
+                Pulled::End => return Ok(true),
+            }
+        }
+    }
+
+    fn receive(&mut self, heard: &TcpStream) -> Result<Vec<u8>, Reason> {
+        let mut bytes = vec![0; CHUNK];
+        let until = self.patience();
+        loop {
+            match self.session.reader().read(&mut bytes) {
+                Ok(length) => {
+                    bytes.truncate(length);
+                    return Ok(bytes);
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                // It went away without a word: more was to come, or somebody cut it off.
+                Err(_) => return Err(Reason::Unreachable),
+            }
+            self.push()?;
+            if self.pull()? == Pulled::Nothing {
+                let sources = [(self.stream.as_fd(), PollFlags::IN), (heard.as_fd(), PollFlags::RDHUP)];
+                if self.room.wait(&sources, until) != Woken::Ready || is_gone(heard) {
+                    return Err(Reason::Unreachable);
+                }
+            }
+        }
+    }
+}
+
 impl AsFd for Secured<'_> {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.stream.as_fd()
     }
-}
-
-/// Whether a client has hung up, so that nobody waits for the answer.
-fn is_gone(client: &TcpStream) -> bool {
-    use rustix::event::{PollFd, Timespec, poll};
-    let gone = PollFlags::RDHUP | PollFlags::HUP | PollFlags::ERR;
-    let mut asked = [PollFd::new(client, PollFlags::RDHUP)];
-    poll(&mut asked, Some(&Timespec::default())).is_ok_and(|_| asked[0].revents().intersects(gone))
 }
 
 fn reason(error: &Error) -> Reason {

@@ -5,6 +5,7 @@ mod caps;
 pub(super) mod client;
 mod end;
 mod gateway;
+mod plain;
 mod refusals;
 mod stand;
 mod tunnels;

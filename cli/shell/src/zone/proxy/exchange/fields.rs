@@ -1,6 +1,6 @@
 //! Which header fields pass, and which are nobody's but the two ends' of one connection.
 
-use super::GatewayError;
+use super::super::gateway::GatewayError;
 use crate::zone::plan;
 
 /// Of one connection, or of the framing, which is made anew.
@@ -66,7 +66,7 @@ pub(super) fn put(head: &mut Vec<u8>, name: &str, value: &[u8]) {
 }
 
 /// Whether a header may bear a key, and this key.
-pub(super) fn may_bear(bears: &plan::Bears) -> Result<(), GatewayError> {
+pub(in super::super) fn may_bear(bears: &plan::Bears) -> Result<(), GatewayError> {
     let name = folded(&bears.header);
     let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
     if name.is_empty() || !plain || OWN.contains(&name.as_str()) || name.starts_with("proxy-") {

@@ -1,13 +1,14 @@
 //! A request of the work: taken apart, and written anew for the far side.
 
 use super::super::authority::HEAD_MAX;
+use super::aim::{Aim, Rules};
 use super::body::Framing;
 use super::fields::{all, is_plainly_broken, passed, put, says_who};
-use crate::zone::plan;
+use super::target::Place;
 
 /// More lines than any client sends.
 const HEADERS_MAX: usize = 64;
-/// What may be asked of a model's provider.
+/// What may be asked of somebody out there.
 const METHODS: &[&str] = &["DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"];
 
 /// What the bytes so far say.
@@ -25,6 +26,10 @@ pub(super) enum Head {
 pub(super) struct Request {
     /// As the far side gets it.
     pub(super) head: Vec<u8>,
+    /// Whom it means; `None` for the gateway.
+    pub(super) place: Option<Place>,
+    /// It says who asks: for the gateway, never.
+    pub(super) says_who: bool,
     pub(super) framing: Framing,
     /// The client waits for a word before it sends its content.
     pub(super) waits: bool,
@@ -32,15 +37,6 @@ pub(super) struct Request {
     pub(super) is_head: bool,
     /// How long the head was that came.
     pub(super) length: usize,
-}
-
-/// How requests are written anew.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Rules<'a> {
-    /// The host, as a request names it.
-    pub(super) authority: &'a str,
-    pub(super) paths: &'a [String],
-    pub(super) bears: Option<&'a plan::Bears>,
 }
 
 /// Reads the beginning of a connection.
@@ -72,10 +68,14 @@ fn written(request: &httparse::Request<'_, '_>, head: &[u8], rules: Rules<'_>) -
     if !METHODS.contains(&method) {
         return Err("its method is none of those that pass");
     }
-    is_below(target, rules.paths)?;
     let headers = &*request.headers;
-    if all(headers, "host").count() != 1 {
-        return Err("it does not name one host");
+    let aim = Aim::of(target, rules)?;
+    match (all(headers, "host").collect::<Vec<_>>().as_slice(), &aim.place) {
+        ([host], Some(place)) if !place.is_named(host) => {
+            return Err("its host is another than that of its target");
+        }
+        ([_], _) => {}
+        _ => return Err("it does not name one host"),
     }
     let framing = framing(headers)?;
     let waits = match all(headers, "expect").collect::<Vec<_>>()[..] {
@@ -83,27 +83,27 @@ fn written(request: &httparse::Request<'_, '_>, head: &[u8], rules: Rules<'_>) -
         [value] if value.eq_ignore_ascii_case(b"100-continue") => true,
         _ => return Err("it expects what nobody here does"),
     };
-    let mut anew = format!("{method} {target} HTTP/1.1\r\nhost: {}\r\n", rules.authority).into_bytes();
-    for header in passed(headers) {
-        // What is encoded cannot be looked through on its way back.
-        let is_replaced = says_who(header.name, rules.bears) || header.name.eq_ignore_ascii_case("accept-encoding");
-        if !is_replaced {
-            put(&mut anew, header.name, header.value);
-        }
+    let mut anew = format!("{method} {} HTTP/1.1\r\nhost: {}\r\n", aim.path, aim.authority).into_bytes();
+    for header in passed(headers).filter(|header| aim.lets(header.name)) {
+        put(&mut anew, header.name, header.value);
     }
-    put(&mut anew, "accept-encoding", b"identity");
+    if aim.is_looked_through() {
+        put(&mut anew, "accept-encoding", b"identity");
+    }
     match framing {
         Framing::Length(length) => put(&mut anew, "content-length", length.to_string().as_bytes()),
         Framing::Chunked => put(&mut anew, "transfer-encoding", b"chunked"),
         Framing::Nothing | Framing::UntilClose => {}
     }
-    if let Some(bears) = rules.bears {
+    if let Some(bears) = aim.bears {
         put(&mut anew, &bears.header, bears.value().as_bytes());
     }
     put(&mut anew, "connection", b"close");
     anew.extend_from_slice(b"\r\n");
     Ok(Request {
         head: anew,
+        says_who: aim.place.is_some() && headers.iter().any(|header| says_who(header.name, None)),
+        place: aim.place,
         framing,
         waits,
         is_head: method == "HEAD",
@@ -133,57 +133,13 @@ fn plain_number(value: &[u8]) -> Option<u64> {
     plain.then(|| text.parse().ok()).flatten()
 }
 
-/// Whether a target is a path of our own host, below what is given away of it.
-fn is_below(target: &str, paths: &[String]) -> Result<(), &'static str> {
-    let (path, query) = match target.split_once('?') {
-        Some((path, query)) => (path, query),
-        None => (target, ""),
-    };
-    let is_plain = |byte: u8| byte.is_ascii_graphic() && !b"#\\".contains(&byte);
-    if !is_plain_path(path) || !query.bytes().all(is_plain) {
-        return Err("its target is no plain path: it begins with one slash and has no `.`, `..` or `//`");
-    }
-    let below = |allowed: &String| {
-        let rest = path.strip_prefix(allowed.as_str());
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    };
-    if paths.iter().any(below) {
-        Ok(())
-    } else {
-        Err("its target lies beside the path of the gateway")
-    }
-}
-
-/// A path that every reader takes for the same: nothing in it climbs, and nothing hides that.
-pub(super) fn is_plain_path(path: &str) -> bool {
-    let mark = |byte: u8| b"-._~!$&'()*+,;=:@%".contains(&byte);
-    let plain = |segment: &str| {
-        let shown = segment.to_ascii_lowercase().replace("%2e", ".");
-        // An encoded slash or a doubled encoding is a segment to one reader and two to another.
-        let hidden = ["%2f", "%5c", "%25", "%00"].iter().any(|code| shown.contains(code));
-        segment.bytes().all(|byte| byte.is_ascii_alphanumeric() || mark(byte))
-            && shown != "."
-            && shown != ".."
-            && !hidden
-    };
-    let Some(rest) = path.strip_prefix('/') else {
-        return false;
-    };
-    let mut segments = rest.split('/').peekable();
-    while let Some(segment) = segments.next() {
-        let is_last = segments.peek().is_none();
-        if !plain(segment) || (segment.is_empty() && !is_last) {
-            return false;
-        }
-    }
-    true
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::aim::Below;
     use super::*;
+    use crate::zone::plan;
 
     fn bears() -> plan::Bears {
         plan::Bears {
@@ -195,10 +151,14 @@ mod tests {
     fn with(bytes: &[u8], paths: &[&str]) -> Head {
         let paths: Vec<String> = paths.iter().map(|path| (*path).to_owned()).collect();
         let bears = bears();
-        let rules = Rules {
+        let below = Below {
             authority: "model.test",
             paths: &paths,
             bears: Some(&bears),
+        };
+        let rules = Rules {
+            below: Some(below),
+            absolute: false,
         };
         read(bytes, rules)
     }
@@ -337,6 +297,77 @@ mod tests {
             panic!("no request")
         };
         assert!(request.waits && request.framing == Framing::Chunked);
+    }
+
+    fn plain(line: &str, more: &str) -> Head {
+        let rules = Rules {
+            below: None,
+            absolute: true,
+        };
+        read(format!("{line} HTTP/1.1\r\n{more}\r\n").as_bytes(), rules)
+    }
+
+    #[test]
+    fn a_request_in_absolute_form_is_written_anew_for_its_place() {
+        let more = "Host: MIRROR.test\r\nProxy-Authorization: Basic eDp5\r\nProxy-Connection: keep-alive\r\n\
+                    Keep-Alive: 5\r\nConnection: x-hop, close\r\nX-Hop: 1\r\nTE: trailers\r\nUpgrade: h2c\r\n\
+                    HTTP2-Settings: x\r\nAccept-Encoding: gzip\r\n";
+        let Head::Request(request) = plain("GET http://mirror.test:80/a%2Fb?c", more) else {
+            panic!("no request")
+        };
+        assert_eq!(
+            String::from_utf8(request.head).unwrap(),
+            "GET /a%2Fb?c HTTP/1.1\r\nhost: mirror.test\r\nAccept-Encoding: gzip\r\nconnection: close\r\n\r\n"
+        );
+        assert_eq!(request.place, Place::parse("mirror.test"));
+        assert!(!request.says_who);
+    }
+
+    #[test]
+    fn a_request_in_absolute_form_that_two_readers_could_read_differently_is_refused() {
+        let is_refused = |line: &str, more: &str| matches!(plain(line, more), Head::Malformed(_));
+        let line = "POST http://mirror.test:81/x";
+        assert!(!is_refused(line, "Host: mirror.test.:81\r\n"));
+        for hosts in [
+            "",
+            "Host: mirror.test\r\n",
+            "Host: mirror.test:80\r\n",
+            "Host: evil.test:81\r\n",
+            "Host: mirror.test:81, evil.test\r\n",
+            "Host: mirror.test:81\r\nHost: evil.test\r\n",
+            "Host: mirror.test:81\r\nHost: mirror.test:81\r\n",
+            "Host: u@mirror.test:81\r\n",
+            "Host: \r\n",
+        ] {
+            assert!(is_refused(line, hosts), "{hosts:?}");
+        }
+        for more in [
+            "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n",
+            "Content-Length: 4\r\nContent_Length: 5\r\n",
+            "Transfer-Encoding: chunked, identity\r\n",
+            "A: b\r\n folded\r\n",
+            "A: b\nX: y\r\n",
+            "A: b\rX: y\r\n",
+        ] {
+            assert!(is_refused(line, &format!("Host: mirror.test:81\r\n{more}")), "{more:?}");
+        }
+        assert!(is_refused("GET /x", "Host: mirror.test:81\r\n"));
+        assert!(is_refused("CONNECT http://mirror.test/", "Host: mirror.test\r\n"));
+    }
+
+    #[test]
+    fn who_asks_is_known_in_either_spelling() {
+        for (more, says) in [
+            ("Authorization: Bearer x\r\n", true),
+            ("x_api_key: x\r\n", true),
+            ("Cookie: x\r\n", true),
+            ("Accept: x\r\n", false),
+        ] {
+            let Head::Request(request) = plain("GET http://m.test/", &format!("Host: m.test\r\n{more}")) else {
+                panic!("{more:?}")
+            };
+            assert_eq!(request.says_who, says, "{more:?}");
+        }
     }
 
     proptest! {

@@ -1,44 +1,104 @@
 //! One request and its answer, from the client's first byte to the far side's last.
+//!
+//! ```text
+//!   request ──┬─ a path ─────────> the gateway's host, in TLS, key added
+//!             └─ http://host:port> listed so? vetted, bears nothing there ──> plain text
+//! ```
+//!
+//! One connection is one request, on both sides: what follows a message on its connection is read by nobody, so no two
+//! readers can differ about where it begins. The [`request`] is taken apart and written anew, its [`body`] is framed
+//! anew, and what of the answer would bring the key into the zone is held back by a [`sieve`].
 
+mod aim;
+mod answer;
+mod body;
+mod far;
+mod fields;
+mod request;
+mod sieve;
+mod target;
+
+use std::net::TcpStream;
 use std::os::fd::AsFd as _;
 
 use rustix::event::PollFlags;
 
-use super::super::bell::Woken;
-use super::super::dial::dial;
-use super::super::ledger::Reason;
-use super::super::visit::Visit;
-use super::Gateway;
-use super::answer::{self, Answer};
-use super::body::{Body, LAST_CHUNK, chunk};
-use super::request::{self, Head, Request, Rules};
-use super::secured::{Secured, Sent};
-use super::sieve::Sieve;
+pub(super) use far::{Far, Sent, is_gone};
+pub(super) use fields::may_bear;
+pub(super) use target::is_plain_path;
+
+use super::allow::Speech;
+use super::authority;
+use super::bell::Woken;
+use super::dial::dial;
+use super::gateway::{Gateway, Secured};
+use super::ledger::Reason;
+use super::visit::Visit;
+use aim::{Below, Rules};
+use answer::Answer;
+use body::{Body, LAST_CHUNK, chunk};
+use far::Bare;
+use request::{Head, Request};
+use sieve::Sieve;
+use target::Place;
 
 /// The word that a client may wait for before it sends its content.
 const GO_ON: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 
 /// Serves the one request of this client.
-pub(in super::super) fn exchange(visit: &mut Visit<'_>, gateway: &Gateway) -> Result<(), Reason> {
-    let request = request(visit, gateway)?;
-    (visit.host, visit.port) = (gateway.host.text(), gateway.port);
-    let addresses = visit.vetted(&gateway.host, gateway.scope)?;
-    let stream = dial(&addresses, visit.room).ok_or_else(|| visit.cut(Reason::Unreachable))?;
-    let mut far = Secured::open(stream, gateway, visit.room).map_err(|reason| visit.cut(reason))?;
-    ask(visit, &mut far, &request).map_err(|reason| visit.cut(reason))?;
-    let mut sieve = Sieve::new(gateway.bears.as_ref().map(|bears| bears.key.as_str()));
-    let (answer, begun) = hear(visit, &mut far, &request, &mut sieve).map_err(|reason| visit.cut(reason))?;
+pub(super) fn serve(visit: &mut Visit<'_>) -> Result<(), Reason> {
+    let room = visit.room;
+    let request = request(visit, room.gateway.as_ref())?;
+    match (&request.place, &room.gateway) {
+        (Some(place), _) => {
+            let stream = reach_place(visit, place, request.says_who)?;
+            pass(visit, Bare::new(stream, room), &request, Sieve::default())
+        }
+        (None, Some(gateway)) => {
+            (visit.host, visit.port) = (gateway.host.text(), gateway.port);
+            let addresses = visit.vetted(&gateway.host, gateway.scope)?;
+            let stream = dial(&addresses, room).ok_or_else(|| visit.cut(Reason::Unreachable))?;
+            let far = Secured::open(stream, gateway, room).map_err(|reason| visit.cut(reason))?;
+            let key = gateway.bears.as_ref().map(|bears| bears.key.as_str());
+            pass(visit, far, &request, Sieve::new(key))
+        }
+        (None, None) => Err(Reason::Malformed),
+    }
+}
+
+/// A connection to a place that is listed for plain HTTP.
+fn reach_place(visit: &mut Visit<'_>, place: &Place, says_who: bool) -> Result<TcpStream, Reason> {
+    let Place { host, port } = place;
+    (visit.host, visit.port) = (host.text(), *port);
+    let scope = visit.room.list.scope(host, *port, Speech::Plain);
+    let mut addresses = visit.vetted(host, scope.ok_or(Reason::PlainNotListed)?)?;
+    if says_who {
+        addresses.retain(|address| visit.room.is_near(address.ip()));
+    }
+    if addresses.is_empty() {
+        return Err(Reason::SecretInPlain);
+    }
+    dial(&addresses, visit.room).ok_or_else(|| visit.cut(Reason::Unreachable))
+}
+
+fn pass(visit: &mut Visit<'_>, mut far: impl Far, request: &Request, mut sieve: Sieve) -> Result<(), Reason> {
+    let far = &mut far;
+    ask(visit, far, request).map_err(|reason| visit.cut(reason))?;
+    let (answer, begun) = hear(visit, far, request, &mut sieve).map_err(|reason| visit.cut(reason))?;
     visit.is_answered = true;
-    give(visit, &mut far, &answer, &begun, sieve).map_err(|reason| visit.cut(reason))
+    give(visit, far, &answer, &begun, sieve).map_err(|reason| visit.cut(reason))
 }
 
 /// Reads the head; what follows it is left in `said`.
-fn request(visit: &mut Visit<'_>, gateway: &Gateway) -> Result<Request, Reason> {
-    let authority = gateway.authority();
+fn request(visit: &mut Visit<'_>, gateway: Option<&Gateway>) -> Result<Request, Reason> {
+    let authority = gateway.map(Gateway::authority).unwrap_or_default();
     let rules = Rules {
-        authority: &authority,
-        paths: &gateway.paths,
-        bears: gateway.bears.as_ref(),
+        below: gateway.map(|gateway| Below {
+            authority: &authority,
+            paths: &gateway.paths,
+            bears: gateway.bears.as_ref(),
+        }),
+        absolute: visit.room.list.has_plain(),
     };
     let until = visit.patience();
     loop {
@@ -49,6 +109,9 @@ fn request(visit: &mut Visit<'_>, gateway: &Gateway) -> Result<Request, Reason> 
                 return Ok(request);
             }
             Head::Malformed(why) => {
+                if let authority::Head::Malformed { told } = authority::read(&visit.said) {
+                    visit.host = told;
+                }
                 visit.why = why;
                 return Err(Reason::Malformed);
             }
@@ -60,7 +123,7 @@ fn request(visit: &mut Visit<'_>, gateway: &Gateway) -> Result<Request, Reason> 
 }
 
 /// Sends the request, its content as it comes.
-fn ask(visit: &mut Visit<'_>, far: &mut Secured<'_>, request: &Request) -> Result<(), Reason> {
+fn ask(visit: &mut Visit<'_>, far: &mut impl Far, request: &Request) -> Result<(), Reason> {
     let mut body = Body::new(request.framing);
     spend(visit, request.length, Way::Out)?;
     let mut sent = far.send(&request.head)?;
@@ -88,7 +151,7 @@ fn ask(visit: &mut Visit<'_>, far: &mut Secured<'_>, request: &Request) -> Resul
 }
 
 /// Waits for more of the content; false when the far side answers before it has come.
-fn next(visit: &mut Visit<'_>, far: &mut Secured<'_>) -> Result<bool, Reason> {
+fn next(visit: &mut Visit<'_>, far: &mut impl Far) -> Result<bool, Reason> {
     let until = visit.patience();
     loop {
         if far.is_answered()? {
@@ -112,7 +175,7 @@ fn next(visit: &mut Visit<'_>, far: &mut Secured<'_>) -> Result<bool, Reason> {
 /// The head of the answer, and what came with it of its content.
 fn hear(
     visit: &mut Visit<'_>,
-    far: &mut Secured<'_>,
+    far: &mut impl Far,
     request: &Request,
     sieve: &mut Sieve,
 ) -> Result<(Answer, Vec<u8>), Reason> {
@@ -140,7 +203,7 @@ fn hear(
 /// Hands the answer on, each part when it has come.
 fn give(
     visit: &mut Visit<'_>,
-    far: &mut Secured<'_>,
+    far: &mut impl Far,
     answer: &Answer,
     begun: &[u8],
     mut sieve: Sieve,
