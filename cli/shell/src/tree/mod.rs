@@ -44,6 +44,7 @@ mod stat;
 mod state;
 mod store;
 mod surface;
+mod unmoved;
 mod walk;
 
 pub use error::TreeError;
@@ -52,6 +53,7 @@ pub use listing::{CacheDir, SkipReason, Skipped};
 pub use manifest::{Change, ChangeKind, Digest, Entry, Kind, Manifest, TreeId, diff};
 pub use path::{path_bytes, path_text};
 pub use restore::Restored;
+pub(crate) use unmoved::Unmoved;
 
 use cache::Remembered;
 use git::listed::Listings;

@@ -98,6 +98,8 @@ pub struct RealWorld {
     pub(crate) surfaces: Surfaces,
     pub(crate) assertions: Assertions,
     pub(crate) toolchain: Toolchain,
+    /// Where Python environments may be in the workdir.
+    environments: venv::Candidates,
     /// Of the newest check that this life ran.
     pub(crate) renamed: Renamed,
     pub(crate) check_passed: bool,
@@ -134,6 +136,7 @@ impl RealWorld {
             surfaces: Surfaces::default(),
             assertions: Assertions::default(),
             toolchain: Toolchain::default(),
+            environments: venv::Candidates::default(),
             renamed: Renamed::default(),
             check_passed: false,
             marks: Marks::default(),

@@ -13,7 +13,6 @@ use super::assertions::{Counts, against, kept};
 use super::listed::Listed;
 use super::outputs::{self, Outputs};
 use super::surface::{Base, Suites};
-use super::venv;
 use crate::oracle::suite;
 use crate::process::path_of;
 use crate::tree::{self, GitFacts, TreeError, TreeId, Unavailable};
@@ -39,7 +38,7 @@ impl RealWorld {
     fn walk(&mut self, state: &State, base: Option<Digest>, purpose: TreePurpose) -> Result<TreeSeen, String> {
         let started = Instant::now();
         let policy = &state.facts.policy().guards;
-        let hidden = venv::start_up_paths(&self.workdir);
+        let hidden = self.environments.start_up_paths(&self.workdir);
         let literal: Vec<&[u8]> = surface::patterns(policy)
             .filter(|pattern| !pattern.contains(['*', '?']))
             .map(|pattern| pattern.trim_start_matches('/').trim_end_matches('/').as_bytes())
