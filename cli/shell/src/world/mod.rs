@@ -105,6 +105,8 @@ pub struct RealWorld {
     pub(crate) check_passed: bool,
     /// What lay beside tests before it.
     pub(crate) marks: Marks,
+    /// What the agent is given.
+    given: context::Given,
     pub(crate) own: OwnFiles,
     /// The governor's own files that somebody else changed, until the effect under way reports them.
     pub(crate) interference: BTreeSet<String>,
@@ -140,6 +142,7 @@ impl RealWorld {
             renamed: Renamed::default(),
             check_passed: false,
             marks: Marks::default(),
+            given: context::Given::default(),
             own: OwnFiles::new(&workdir, &run),
             interference: BTreeSet::new(),
             walked: false,
