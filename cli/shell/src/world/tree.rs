@@ -5,7 +5,6 @@ use std::time::Instant;
 use engine::event::id::{Bytes, Digest};
 use engine::event::iteration::TreePurpose;
 use engine::event::measurement::{AssertionsSeen, ChangeKind, GitSeen, TreeChange, TreeSeen};
-use engine::guard::surface;
 use engine::{Observation, State};
 
 use super::RealWorld;
@@ -39,11 +38,8 @@ impl RealWorld {
         let started = Instant::now();
         let policy = &state.facts.policy().guards;
         let hidden = self.environments.start_up_paths(&self.workdir);
-        let literal: Vec<&[u8]> = surface::patterns(policy)
-            .filter(|pattern| !pattern.contains(['*', '?']))
-            .map(|pattern| pattern.trim_start_matches('/').trim_end_matches('/').as_bytes())
-            .chain(hidden.iter().map(Vec::as_slice))
-            .collect();
+        let patterns = self.surfaces.literal(policy);
+        let literal: Vec<&[u8]> = patterns.iter().chain(&hidden).map(Vec::as_slice).collect();
         let suites = match base {
             None => Suites::new(suite::files(state.facts.members.iter().map(|(id, _)| id.as_str()))),
             Some(digest) => {
