@@ -4,10 +4,10 @@
 //! one of the user's own files. Reading never waits and never takes more than it was told to; writing never reaches
 //! another file.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Component, Path};
 
 use rustix::fs::{Mode, OFlags, openat};
@@ -91,6 +91,54 @@ pub(crate) fn open_beneath(top: &Path, path: &Path) -> io::Result<File> {
 /// # Errors
 /// When it cannot be written.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    write_open(path, bytes).map(drop)
+}
+
+/// A file that is written again and again: it stays open, and is opened anew where somebody put another in its place.
+#[derive(Debug, Default)]
+pub(crate) struct Rewritten {
+    file: Option<(File, Standing)>,
+}
+
+/// Device, inode, mode and owner.
+type Standing = (u64, u64, u32, u32);
+
+impl Rewritten {
+    /// As [`write`].
+    ///
+    /// # Errors
+    /// As [`write`].
+    pub(crate) fn write(&mut self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        if let Some((file, standing)) = &self.file
+            && let Ok(seen) = fs::symlink_metadata(path)
+            && is_ours(&seen)
+            && stands(&seen) == *standing
+        {
+            file.write_all_at(bytes, 0)?;
+            let length = bytes.len() as u64;
+            return if seen.len() > length {
+                file.set_len(length)
+            } else {
+                Ok(())
+            };
+        }
+        self.file = None;
+        let file = write_open(path, bytes)?;
+        let standing = stands(&file.metadata()?);
+        self.file = Some((file, standing));
+        Ok(())
+    }
+}
+
+fn stands(seen: &Metadata) -> Standing {
+    (seen.dev(), seen.ino(), seen.mode(), seen.uid())
+}
+
+fn is_ours(seen: &Metadata) -> bool {
+    seen.is_file() && seen.nlink() == 1
+}
+
+fn write_open(path: &Path, bytes: &[u8]) -> io::Result<File> {
     let flags = flag(OFlags::NONBLOCK | OFlags::NOFOLLOW);
     let open = |new: bool| {
         OpenOptions::new()
@@ -99,7 +147,7 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
             .custom_flags(flags)
             .open(path)
     };
-    let ours = |file: &File| file.metadata().is_ok_and(|meta| meta.is_file() && meta.nlink() == 1);
+    let ours = |file: &File| file.metadata().is_ok_and(|seen| is_ours(&seen));
     let mut file = match open(false) {
         Ok(file) if ours(&file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => open(true)?,
@@ -109,7 +157,8 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
         }
     };
     file.write_all(bytes)?;
-    file.set_len(bytes.len() as u64)
+    file.set_len(bytes.len() as u64)?;
+    Ok(file)
 }
 
 fn flag(flags: OFlags) -> i32 {
@@ -143,6 +192,39 @@ mod tests {
             assert_eq!(fs::read(path).unwrap(), b"ours");
         }
         assert_eq!(fs::read(&precious).unwrap(), b"kept");
+    }
+
+    #[test]
+    fn a_file_that_stays_open_is_written_where_its_name_leads_and_nowhere_else() {
+        let room = tempfile::tempdir().unwrap();
+        let [path, second] = ["file", "second"].map(|name| room.path().join(name));
+        let mut file = Rewritten::default();
+        for text in ["first", "a longer text", "short", ""] {
+            file.write(&path, text.as_bytes()).unwrap();
+            assert_eq!(fs::read(&path).unwrap(), text.as_bytes());
+        }
+        let now_elsewhere: [fn(&Path, &Path); 5] = [
+            |path, _| fs::remove_file(path).unwrap(),
+            |path, second| fs::rename(path, second).unwrap(),
+            |path, second| std::os::unix::fs::symlink(second, path).unwrap(),
+            |path, second| fs::hard_link(path, second).unwrap(),
+            |path, second| {
+                fs::rename(path, second).unwrap();
+                fs::write(path, "another").unwrap();
+            },
+        ];
+        for (text, moves) in ["b", "c", "d", "e", "f"].into_iter().zip(now_elsewhere) {
+            let _ = fs::remove_file(&second);
+            if text == "d" {
+                fs::remove_file(&path).unwrap();
+                fs::write(&second, "kept").unwrap();
+            }
+            moves(&path, &second);
+            let there = fs::read(&second).ok();
+            file.write(&path, text.as_bytes()).unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), text);
+            assert_eq!(fs::read(&second).ok(), there, "{text}");
+        }
     }
 
     #[test]

@@ -121,10 +121,9 @@ impl Watch for Watcher {
             self.report.add(event);
             self.seen = seq + 1;
         }
-        if let Event::Checkpointed(done) = event
-            && let Some(line) = render::iteration_line(&self.report, done.iteration, self.success_exit)
-        {
-            self.progress.line(&line);
+        if let Event::Checkpointed(done) = event {
+            self.progress
+                .line_of(|| render::iteration_line(&self.report, done.iteration, self.success_exit));
             self.report.forget_before(done.iteration);
         }
         if let Event::RetryScheduled(retry) = event {

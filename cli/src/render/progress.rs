@@ -145,6 +145,15 @@ impl Progress {
         }
     }
 
+    /// The same, made only when it is shown.
+    pub(crate) fn line_of(&self, line: impl FnOnce() -> Option<String>) {
+        if !self.silent
+            && let Some(line) = line()
+        {
+            self.line(&line);
+        }
+    }
+
     /// One line that stays.
     pub(crate) fn line(&self, line: &str) {
         if self.silent {

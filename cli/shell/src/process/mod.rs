@@ -60,8 +60,8 @@ pub use signals::{Signal, Signals};
 pub use supervise::supervise;
 pub use supervisor::{Supervisor, SupervisorOptions};
 pub(crate) use syscall::{close_on_exec_from, landlock_abi};
-pub(crate) use which::path_of;
 pub use which::which;
+pub(crate) use which::{candidates, executable, path_of};
 pub use wish::{Wisher, Wishes, wishes};
 
 /// The hidden first argument that turns the binary into a supervisor.

@@ -3,7 +3,7 @@
 use std::ffi::{CString, NulError, OsStr};
 use std::fs::File;
 use std::io::{self, Seek, Write};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -24,6 +24,7 @@ pub(super) struct Spawner {
     environment: Environment,
     nothing: File,
     attributes: PosixSpawnAttr,
+    standard: Standard,
 }
 
 impl Spawner {
@@ -41,12 +42,13 @@ impl Spawner {
             environment,
             nothing: File::open("/dev/null")?,
             attributes,
+            standard: Standard::default(),
         })
     }
 
     /// Starts the command in a process group of its own, no signal ignored or blocked. This process goes to the
     /// working directory with it: it needs none of its own.
-    pub(super) fn spawn(&self, spec: &CommandSpec, [stdout, stderr]: [&Pipe; 2]) -> Result<Pid, Outcome> {
+    pub(super) fn spawn(&mut self, spec: &CommandSpec, [stdout, stderr]: [&Pipe; 2]) -> Result<Pid, Outcome> {
         let program = spec.argv.first().ok_or(Outcome::NotFound)?;
         enter(&spec.cwd)?;
         let path = path_of(&spec.env).or(self.environment.path());
@@ -65,8 +67,9 @@ impl Spawner {
         let input = input(&spec.input).map_err(|error| about("its input cannot be opened", &error))?;
         let stdin = input.as_ref().unwrap_or(&self.nothing);
         let own = spec.umask.map(|mask| umask(Mode::from_raw_mode(mask)));
-        let started = standard([stdin.as_fd(), stdout.write.as_fd(), stderr.write.as_fd()])
-            .and_then(|actions| posix_spawn(file.as_path(), &actions, &self.attributes, &words, &environment));
+        let sources = [stdin.as_fd(), stdout.write.as_fd(), stderr.write.as_fd()];
+        let started = (self.standard.from(sources))
+            .and_then(|actions| posix_spawn(file.as_path(), actions, &self.attributes, &words, &environment));
         if let Some(own) = own {
             umask(own);
         }
@@ -84,10 +87,28 @@ impl Spawner {
 }
 
 /// What becomes of descriptors 0 to 2.
-fn standard(sources: [BorrowedFd<'_>; 3]) -> nix::Result<PosixSpawnFileActions> {
+///
+/// It speaks of numbers, and the next pipes mostly have those of the last: each number that is put in costs two calls.
+#[derive(Default)]
+struct Standard {
+    made: Option<([RawFd; 3], PosixSpawnFileActions)>,
+}
+
+impl Standard {
+    fn from(&mut self, sources: [BorrowedFd<'_>; 3]) -> nix::Result<&PosixSpawnFileActions> {
+        let numbers = sources.map(|source| source.as_raw_fd());
+        let made = match self.made.take().filter(|(of, _)| *of == numbers) {
+            Some(made) => made,
+            None => (numbers, actions(numbers)?),
+        };
+        Ok(&self.made.insert(made).1)
+    }
+}
+
+fn actions(sources: [RawFd; 3]) -> nix::Result<PosixSpawnFileActions> {
     let mut actions = PosixSpawnFileActions::init()?;
     for (number, source) in (0..).zip(sources) {
-        actions.add_dup2(source.as_raw_fd(), number)?;
+        actions.add_dup2(source, number)?;
     }
     Ok(actions)
 }

@@ -19,25 +19,26 @@ pub(super) const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 /// # Errors
 /// [`Outcome::NotFound`], or [`Outcome::NotExecutable`] when the only files of that name may not be executed.
 pub fn which(program: &OsStr, cwd: &Path, path: Option<&OsStr>) -> Result<PathBuf, Outcome> {
-    if program.is_empty() {
-        return Err(Outcome::NotFound);
-    }
-    if program.as_bytes().contains(&b'/') {
-        return executable(&cwd.join(program));
-    }
     let mut answer = Err(Outcome::NotFound);
-    for entry in path
-        .unwrap_or(OsStr::new(DEFAULT_PATH))
-        .as_bytes()
-        .split(|byte| *byte == b':')
-    {
-        match executable(&cwd.join(OsStr::from_bytes(entry)).join(program)) {
+    for file in candidates(program, cwd, path) {
+        match executable(&file) {
             Ok(found) => return Ok(found),
             Err(Outcome::NotExecutable) => answer = Err(Outcome::NotExecutable),
             Err(_) => {}
         }
     }
     answer
+}
+
+/// The files that `program` may mean there: the first of them that can be executed is the one.
+pub(crate) fn candidates(program: &OsStr, cwd: &Path, path: Option<&OsStr>) -> impl Iterator<Item = PathBuf> {
+    let entries: &[u8] = match program.as_bytes() {
+        named if named.is_empty() || named.contains(&b'/') => b"",
+        _ => path.unwrap_or(OsStr::new(DEFAULT_PATH)).as_bytes(),
+    };
+    let entries = entries.split(|byte| *byte == b':').map(OsStr::from_bytes);
+    let files = entries.map(move |entry| cwd.join(entry).join(program));
+    files.filter(|_| !program.is_empty())
 }
 
 /// The `PATH` among these variables; of several the last, as the command will see it.
@@ -48,7 +49,8 @@ pub(crate) fn path_of(env: &[(OsString, OsString)]) -> Option<&OsStr> {
         .map(|(_, value)| value.as_os_str())
 }
 
-fn executable(file: &Path) -> Result<PathBuf, Outcome> {
+/// The file itself, when it can be executed.
+pub(crate) fn executable(file: &Path) -> Result<PathBuf, Outcome> {
     match fs::metadata(file) {
         Ok(about) if about.is_file() && access(file, Access::EXEC_OK).is_ok() => Ok(file.to_owned()),
         Ok(_) => Err(Outcome::NotExecutable),

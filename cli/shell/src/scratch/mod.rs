@@ -36,6 +36,8 @@ pub(crate) use neighbours::bring_near;
 pub(crate) use removal::remove;
 pub use traces::Traces;
 
+use crate::tree::Unmoved;
+
 /// How the name of every place begins. Whoever normalises output knows it for a name that is made up.
 const PREFIX: &str = "tmp-loopexec-";
 
@@ -51,6 +53,8 @@ pub struct Scratch {
     dir: Option<TempDir>,
     root: PathBuf,
     is_kept: bool,
+    /// The temporary directory, as of when it was seen to be empty.
+    empty_tmp: Unmoved,
     _owned: File,
 }
 
@@ -76,6 +80,7 @@ impl Scratch {
             dir: Some(dir),
             root,
             is_kept: false,
+            empty_tmp: Unmoved::default(),
             _owned: owned,
         };
         for part in [scratch.home(), scratch.tmp(), scratch.shelf()] {
@@ -181,11 +186,18 @@ impl Scratch {
     ///
     /// # Errors
     /// As [`Scratch::renew_surroundings`].
-    pub fn renew_tmp(&self) -> Result<(), ScratchError> {
+    pub fn renew_tmp(&mut self) -> Result<(), ScratchError> {
         let tmp = self.tmp();
+        if self.empty_tmp.since_last(&tmp) {
+            return Ok(());
+        }
         let is_dir = fs::symlink_metadata(&tmp).is_ok_and(|seen| seen.is_dir());
         let is_empty = is_dir && fs::read_dir(&tmp).is_ok_and(|mut entries| entries.next().is_none());
-        if is_empty { Ok(()) } else { renew(&tmp) }
+        if is_empty {
+            return Ok(());
+        }
+        self.empty_tmp.forget();
+        renew(&tmp)
     }
 
     /// Empties the shelf.
@@ -270,7 +282,7 @@ mod tests {
 
     #[test]
     fn a_link_in_place_of_the_temporary_directory_leads_to_nobodys_files() {
-        let (scratch, users) = (Scratch::new("test").unwrap(), tempfile::tempdir().unwrap());
+        let (mut scratch, users) = (Scratch::new("test").unwrap(), tempfile::tempdir().unwrap());
         fs::write(users.path().join("kept"), "x").unwrap();
         fs::set_permissions(users.path(), fs::Permissions::from_mode(0o755)).unwrap();
         fs::remove_dir(scratch.tmp()).unwrap();

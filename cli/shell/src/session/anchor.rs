@@ -8,19 +8,16 @@ use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
-use std::time::{Duration, SystemTime};
 
 use journal::{Journal, Writer};
 
 use super::RunError;
 use crate::lock::{self, StateLock};
 use crate::paths::{RunDir, StateDir};
+use crate::tree::Unmoved;
 
 /// Blobs held at most: the oldest ones, the record of the watched surface among them.
 const BLOBS_HELD: usize = 64;
-
-/// Two changes of a directory that are further apart have different times, on every file system in use.
-const MOMENT: Duration = Duration::from_secs(2);
 
 pub(super) struct Anchors {
     run: RunDir,
@@ -32,8 +29,8 @@ pub(super) struct Anchors {
 #[derive(Default)]
 struct Held {
     files: Vec<(OsString, File)>,
-    /// When the directory last got or lost a name, as of the look that these come from.
-    listed: Option<SystemTime>,
+    /// The directory, as of the look that these come from.
+    listed: Unmoved,
 }
 
 impl Anchors {
@@ -115,9 +112,7 @@ impl Anchors {
 impl Held {
     /// Opens files of `dir` that are not held yet, up to `max` of them.
     fn open_new(&mut self, dir: &Path, max: usize) {
-        let changed = fs::metadata(dir).and_then(|dir| dir.modified()).ok();
-        let settled = changed.and_then(|changed| changed.elapsed().ok()) > Some(MOMENT);
-        if settled && changed == self.listed {
+        if self.listed.since_last(dir) {
             return;
         }
         for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
@@ -132,7 +127,6 @@ impl Held {
                 self.files.push((name, file));
             }
         }
-        self.listed = changed;
     }
 }
 

@@ -16,7 +16,7 @@ use super::manifest::{Entry, Manifest};
 use super::path::{ancestors, is_under, os, split};
 use super::read::buffer;
 use super::restore::Restore;
-use super::stat::{Now, Sig};
+use super::stat::Sig;
 use super::state::{entry, look_beneath};
 use super::store;
 
@@ -62,13 +62,7 @@ impl Restore<'_> {
         }
         let mut beneath = Beneath::new(self.tree.root());
         let mut unstable = Vec::new();
-        let slot = look_beneath(
-            &mut beneath,
-            path,
-            Now::on(self.tree.root()),
-            &mut buffer(),
-            &mut unstable,
-        )?;
+        let slot = look_beneath(&mut beneath, path, self.tree.now(), &mut buffer(), &mut unstable)?;
         let Some(slot) = slot.filter(|_| unstable.is_empty()) else {
             return Err(TreeError::Changing {
                 paths: vec![path.to_vec()],

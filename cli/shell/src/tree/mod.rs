@@ -44,6 +44,7 @@ mod stat;
 mod state;
 mod store;
 mod surface;
+mod unmoved;
 mod walk;
 
 pub use error::TreeError;
@@ -52,6 +53,7 @@ pub use listing::{CacheDir, SkipReason, Skipped};
 pub use manifest::{Change, ChangeKind, Digest, Entry, Kind, Manifest, TreeId, diff};
 pub use path::{path_bytes, path_text};
 pub use restore::Restored;
+pub(crate) use unmoved::Unmoved;
 
 use cache::Remembered;
 use git::listed::Listings;
@@ -119,6 +121,8 @@ pub struct TreeSeen {
 pub struct Tree {
     workdir: PathBuf,
     root: Arc<OwnedFd>,
+    /// Whether a change on the root's file system always carries a later time.
+    faithful: bool,
     state_dir: PathBuf,
     /// The state directory relative to the workdir, when it lies beneath it.
     state_path: Option<Vec<u8>>,
@@ -171,6 +175,7 @@ impl Tree {
         let pins = Pins::new(pins::outside(tracked.paths, state_path.as_deref()));
         Ok(Self {
             workdir,
+            faithful: stat::is_faithful(&root),
             root: Arc::new(root),
             state_dir,
             state_path,
@@ -248,9 +253,7 @@ impl Tree {
 
     /// Brings what is known up to date; returns the paths that would not hold still.
     fn look(&mut self) -> Result<Vec<Vec<u8>>, TreeError> {
-        self.find_workdir()?;
-        let now = Now::on(&*self.root);
-        let device = Sig::of(&rustix::fs::fstat(&*self.root).map_err(|e| TreeError::reading(b".", e))?).dev;
+        let (now, top) = self.find_workdir()?;
         let prefix = self
             .reader
             .as_ref()
@@ -263,7 +266,7 @@ impl Tree {
             state: self.state_path.as_deref(),
             prefix,
             now,
-            device,
+            top,
         };
         let hauls = walk.run(self.root.clone(), self.rules.clone(), self.options.threads)?;
         let mut unstable = Vec::new();
@@ -317,17 +320,27 @@ impl Tree {
         }
     }
 
+    /// The time where the root lies.
+    fn now(&self) -> Now {
+        Now::with(self.faithful)
+    }
+
     /// Makes sure that the open directory is still what the path names: a workdir that was removed is told
-    /// apart from one that cannot be read, and one that was replaced is opened anew.
-    fn find_workdir(&mut self) -> Result<(), TreeError> {
+    /// apart from one that cannot be read, and one that was replaced is opened anew. Its signature, and a time before
+    /// that was taken.
+    fn find_workdir(&mut self) -> Result<(Now, Sig), TreeError> {
+        let now = self.now();
         let held = rustix::fs::fstat(&*self.root).map(|s| Sig::of(&s));
         let named = rustix::fs::lstat(&self.workdir).map(|s| Sig::of(&s));
         match (held, named) {
-            (Ok(held), Ok(named)) if (held.dev, held.ino) == (named.dev, named.ino) => Ok(()),
+            (Ok(held), Ok(named)) if (held.dev, held.ino) == (named.dev, named.ino) => Ok((now, held)),
             _ => {
                 // A link in its place is not followed: it would lead a restore elsewhere.
                 self.root = Arc::new(open_plain(&self.workdir)?);
-                Ok(())
+                self.faithful = stat::is_faithful(&*self.root);
+                let now = self.now();
+                let opened = rustix::fs::fstat(&*self.root).map_err(|e| TreeError::reading(b".", e))?;
+                Ok((now, Sig::of(&opened)))
             }
         }
     }

@@ -88,7 +88,10 @@ impl<T> Queue<T> {
                 return Some(job);
             }
             if shared.working == 0 {
-                self.changed.notify_all();
+                // This thread is among the idle ones, which wait or have left under this lock.
+                if self.idle.load(Ordering::Relaxed) > 1 {
+                    self.changed.notify_all();
+                }
                 return None;
             }
             shared = self.changed.wait(shared).unwrap_or_else(PoisonError::into_inner);

@@ -20,7 +20,6 @@ use super::error::TreeError;
 use super::manifest::{ChangeKind, Entry, Kind, Manifest, TreeId, diff};
 use super::path::{ancestors, split};
 use super::read::buffer;
-use super::stat::Now;
 use super::state::{entry, look_beneath};
 use super::{Tree, place};
 
@@ -109,7 +108,7 @@ impl Tree {
         let (mut beneath, mut bytes) = (Beneath::new(self.root()), buffer());
         let mut entries = Vec::new();
         for path in paths {
-            let slot = look_beneath(&mut beneath, path, Now::on(self.root()), &mut bytes, &mut Vec::new())?;
+            let slot = look_beneath(&mut beneath, path, self.now(), &mut bytes, &mut Vec::new())?;
             entries.extend(slot.map(|slot| entry(path.to_vec(), &slot)));
         }
         Ok(Manifest::new(entries))

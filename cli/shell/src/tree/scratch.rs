@@ -14,6 +14,7 @@ use super::git::GitReader;
 use super::git::listed::Listings;
 use super::manifest::{Manifest, TreeId};
 use super::path::{is_inside, is_under, os, split};
+use super::stat::is_faithful;
 use super::state::Known;
 use super::store::Store;
 use super::{Tree, open_workdir, place};
@@ -24,6 +25,7 @@ impl Tree {
     pub(crate) fn twin(&self, workdir: &Path) -> Result<Self, TreeError> {
         let (workdir, root) = open_workdir(workdir)?;
         Ok(Self {
+            faithful: is_faithful(&root),
             root: Arc::new(root),
             state_dir: self.state_dir.clone(),
             state_path: None,

@@ -91,11 +91,26 @@ pub(crate) struct Now {
 impl Now {
     /// The time on the file system that `fd` lies on.
     pub(crate) fn on(fd: impl AsFd) -> Self {
-        let time = rustix::time::clock_gettime(rustix::time::ClockId::RealtimeCoarse);
-        let ns = i128::from(time.tv_sec) * 1_000_000_000 + i128::from(time.tv_nsec);
+        let now = Self::anywhere();
         Self {
-            ns,
-            faithful: rustix::fs::fstatfs(fd).is_ok_and(|fs| FAITHFUL.contains(&(fs.f_type as u32))),
+            faithful: is_faithful(fd),
+            ..now
+        }
+    }
+
+    /// The time, on a file system that is known already.
+    pub(crate) fn with(faithful: bool) -> Self {
+        Self {
+            faithful,
+            ..Self::anywhere()
+        }
+    }
+
+    fn anywhere() -> Self {
+        let time = rustix::time::clock_gettime(rustix::time::ClockId::RealtimeCoarse);
+        Self {
+            ns: i128::from(time.tv_sec) * 1_000_000_000 + i128::from(time.tv_nsec),
+            faithful: false,
         }
     }
 
@@ -106,6 +121,11 @@ impl Now {
             ..self
         }
     }
+}
+
+/// Whether a change on the file system that `fd` lies on always carries a later time.
+pub(crate) fn is_faithful(fd: impl AsFd) -> bool {
+    rustix::fs::fstatfs(fd).is_ok_and(|fs| FAITHFUL.contains(&(fs.f_type as u32)))
 }
 
 #[cfg(test)]

@@ -12,7 +12,6 @@ use super::listing::{SkipReason, Slot, list};
 use super::manifest::Entry;
 use super::path::{is_under, join, split};
 use super::read::buffer;
-use super::stat::Now;
 use super::state::{entry, look_beneath};
 use super::{Tree, TreeSeen};
 
@@ -135,7 +134,7 @@ impl Tree {
             self.captured.clear();
             return Ok(Vec::new());
         }
-        let now = Now::on(self.root());
+        let now = self.now();
         let mut beneath = Beneath::new(self.root.as_fd());
         let mut captured: HashMap<Vec<u8>, Slot> = HashMap::with_capacity(paths.len());
         let (mut bytes, mut unstable, mut found) = (buffer(), Vec::new(), Vec::new());

@@ -46,8 +46,8 @@ pub(crate) struct Walk<'a> {
     /// The workdir relative to the top of the repository; empty when they are the same.
     pub(crate) prefix: &'a [u8],
     pub(crate) now: Now,
-    /// The device that `now` holds for.
-    pub(crate) device: u64,
+    /// The signature of the root, taken after `now`, which holds for its device.
+    pub(crate) top: Sig,
 }
 
 /// What one thread found.
@@ -140,7 +140,7 @@ impl Walk<'_> {
     fn work(&self, queue: &Queue<Job>) -> Result<Haul, TreeError> {
         let mut worker = Worker::default();
         queue.work(|job, more| match job {
-            Job::Dir { path, parent, rules } => self.dir(path, parent.as_fd(), rules, &mut worker, more),
+            Job::Dir { path, parent, rules } => self.dir(path, &parent, rules, &mut worker, more),
             Job::Warm { path, fd, from } => self.warm(&path, &fd, from, &mut worker),
             Job::Cold { path, fd, files, now } => self.cold(path, fd.as_fd(), files, now, &mut worker),
         })?;
@@ -150,22 +150,19 @@ impl Walk<'_> {
     fn dir(
         &self,
         path: Vec<u8>,
-        parent: BorrowedFd<'_>,
+        parent: &Arc<OwnedFd>,
         rules: Arc<Rules>,
         worker: &mut Worker,
         more: &mut Vec<Job>,
     ) -> Result<(), TreeError> {
-        let name = if path.is_empty() { b"." } else { split(&path).1 };
-        let fd = match open_dir_at(parent, name) {
-            Ok(fd) => Arc::new(fd),
+        let (fd, sig) = match self.enter(&path, parent) {
+            Ok(entered) => entered,
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {
                 worker.haul.unstable.push(path);
                 return Ok(());
             }
             Err(errno) => return Err(TreeError::reading(&path, errno)),
         };
-        let stat = rustix::fs::fstat(&fd).map_err(|e| TreeError::reading(&path, e))?;
-        let sig = Sig::of(&stat);
         match self
             .dirs
             .get(&path)
@@ -187,9 +184,19 @@ impl Walk<'_> {
         Ok(())
     }
 
+    /// Opens a directory from the one above; the root is open.
+    fn enter(&self, path: &[u8], parent: &Arc<OwnedFd>) -> Result<(Arc<OwnedFd>, Sig), Errno> {
+        if path.is_empty() {
+            return Ok((parent.clone(), self.top));
+        }
+        let fd = open_dir_at(parent.as_fd(), split(path).1)?;
+        let sig = Sig::of(&rustix::fs::fstat(&fd)?);
+        Ok((Arc::new(fd), sig))
+    }
+
     /// The time as it counts in a directory on this device.
     fn now_on(&self, device: u64) -> Now {
-        if device == self.device {
+        if device == self.top.dev {
             self.now
         } else {
             self.now.elsewhere()
@@ -225,7 +232,12 @@ impl Walk<'_> {
         more: &mut Vec<Job>,
     ) -> Result<(), TreeError> {
         let now = self.now_on(sig.dev);
-        let names = list(fd.as_fd(), worker.names()).map_err(|e| TreeError::reading(path, e))?;
+        let names = match path {
+            // The root stays open, and a descriptor is listed once.
+            b"" => open_dir_at(fd.as_fd(), ".").and_then(|once| list(once.as_fd(), worker.names())),
+            _ => list(fd.as_fd(), worker.names()),
+        };
+        let names = names.map_err(|e| TreeError::reading(path, e))?;
         let rules_dir = join(self.prefix, path);
         let rules_dir = rules_dir.strip_suffix(b"/").unwrap_or(&rules_dir);
         let (rules, ignore_file) = self.rules_of(path, rules_dir, &names, &parent_rules, fd.as_fd(), now);

@@ -169,8 +169,8 @@ impl RealWorld {
     }
 
     /// A temporary directory that no earlier run of the check has seen.
-    fn fresh_tmp(&self) -> Option<(OsString, OsString)> {
-        let place = self.check_place.as_ref()?;
+    fn fresh_tmp(&mut self) -> Option<(OsString, OsString)> {
+        let place = self.check_place.as_mut()?;
         place.renew_tmp().ok()?;
         Some(("TMPDIR".into(), place.tmp().into()))
     }

@@ -11,7 +11,7 @@ use engine::{ContextRequest, Observation, State};
 use serde::Serialize;
 
 use super::RealWorld;
-use crate::foreign;
+use crate::foreign::Rewritten;
 
 /// How much of each output stream the feedback holds.
 const FEEDBACK_BYTES: usize = 16 << 10;
@@ -62,7 +62,7 @@ impl RealWorld {
             ("feedback.txt", feedback),
             ("request.json", pretty(&json)),
         ];
-        let error = write_all(&dir, &files)
+        let error = (self.given.write(&dir, &files))
             .err()
             .map(|(name, error)| format!("{} could not be written: {error}", dir.join(name).display()));
         let manifest = files.iter().map(|(name, text)| ContextEntry {
@@ -80,11 +80,18 @@ impl RealWorld {
     }
 }
 
-fn write_all(dir: &Path, files: &[(&'static str, String)]) -> Result<(), (&'static str, io::Error)> {
-    for (name, text) in files {
-        foreign::write(&dir.join(name), text.as_bytes()).map_err(|error| (*name, error))?;
+/// The files of one turn after the other.
+#[derive(Debug, Default)]
+pub(crate) struct Given([Rewritten; 3]);
+
+impl Given {
+    fn write(&mut self, dir: &Path, files: &[(&'static str, String); 3]) -> Result<(), (&'static str, io::Error)> {
+        for (file, (name, text)) in self.0.iter_mut().zip(files) {
+            let written = file.write(&dir.join(name), text.as_bytes());
+            written.map_err(|error| (*name, error))?;
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 fn pretty(request: &Request<'_>) -> String {

@@ -98,11 +98,15 @@ pub struct RealWorld {
     pub(crate) surfaces: Surfaces,
     pub(crate) assertions: Assertions,
     pub(crate) toolchain: Toolchain,
+    /// Where Python environments may be in the workdir.
+    environments: venv::Candidates,
     /// Of the newest check that this life ran.
     pub(crate) renamed: Renamed,
     pub(crate) check_passed: bool,
     /// What lay beside tests before it.
     pub(crate) marks: Marks,
+    /// What the agent is given.
+    given: context::Given,
     pub(crate) own: OwnFiles,
     /// The governor's own files that somebody else changed, until the effect under way reports them.
     pub(crate) interference: BTreeSet<String>,
@@ -134,9 +138,11 @@ impl RealWorld {
             surfaces: Surfaces::default(),
             assertions: Assertions::default(),
             toolchain: Toolchain::default(),
+            environments: venv::Candidates::default(),
             renamed: Renamed::default(),
             check_passed: false,
             marks: Marks::default(),
+            given: context::Given::default(),
             own: OwnFiles::new(&workdir, &run),
             interference: BTreeSet::new(),
             walked: false,

@@ -10,6 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use engine::event::id::{Bytes, Digest};
+use engine::event::measurement::SurfaceClass;
 use engine::event::policy::GuardPolicy;
 use engine::guard::surface;
 use serde::{Deserialize, Serialize};
@@ -54,6 +55,15 @@ impl Suites {
     /// Whether it holds tests and is nothing else.
     pub(super) fn is_suite(&self, path: &Bytes) -> bool {
         self.files.contains(path) && !self.shared.contains_key(path)
+    }
+
+    /// Why a path is watched, if it is.
+    pub(super) fn class(&self, policy: &GuardPolicy, path: &Bytes) -> Option<(SurfaceClass, String)> {
+        if self.is_suite(path) {
+            surface::classify_collected(policy, &path.0)
+        } else {
+            surface::classify(policy, &path.0)
+        }
     }
 
     /// Tells the product from the tests, by what the tree of t0 holds. What cannot be read stays a file of tests.

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 use engine::event::id::{Bytes, Digest};
 use engine::event::measurement::{ChangeKind, GitSeen, GitState, Place, RefChange, SurfaceChange, SurfaceClass};
@@ -66,6 +67,7 @@ pub(super) struct Staged {
 pub(crate) struct Surfaces {
     base: Option<(Digest, Base)>,
     classes: HashMap<Vec<u8>, bool>,
+    literal: Option<Arc<[Vec<u8>]>>,
     suites: Suites,
 }
 
@@ -75,9 +77,17 @@ impl Surfaces {
         if let Some(known) = self.classes.get(path) {
             return *known;
         }
-        let watched = class(&self.suites, policy, &Bytes(path.to_vec())).is_some();
+        let watched = self.suites.class(policy, &Bytes(path.to_vec())).is_some();
         self.classes.insert(path.to_vec(), watched);
         watched
+    }
+
+    /// What patterns without a wildcard name.
+    pub(super) fn literal(&mut self, policy: &GuardPolicy) -> Arc<[Vec<u8>]> {
+        let plain = |pattern: &&str| !pattern.contains(['*', '?']);
+        let spell = |pattern: &str| pattern.trim_matches('/').as_bytes().to_vec();
+        let made = || surface::patterns(policy).filter(plain).map(spell).collect();
+        Arc::clone(self.literal.get_or_insert_with(made))
     }
 
     /// From here on these are the files of the tests.
@@ -222,7 +232,7 @@ impl Base {
             if differing.kind != ChangeKind::Type && written(&differing.path) {
                 continue;
             }
-            if let Some((class, pattern)) = class(&self.suites, policy, &differing.path) {
+            if let Some((class, pattern)) = self.suites.class(policy, &differing.path) {
                 let change = SurfaceChange {
                     path: differing.path,
                     place: differing.place,
@@ -351,14 +361,6 @@ impl Base {
             listed_note: unlisted.unwrap_or_default(),
             index_locked,
         }
-    }
-}
-
-pub(super) fn class(suites: &Suites, policy: &GuardPolicy, path: &Bytes) -> Option<(SurfaceClass, String)> {
-    if suites.is_suite(path) {
-        surface::classify_collected(policy, &path.0)
-    } else {
-        surface::classify(policy, &path.0)
     }
 }
 

@@ -4,8 +4,12 @@
 //!   check's text --> names --> PATH of t0 --> file, links on the way, interpreter, start-up files of its environment
 //! ```
 //!
-//! They lie where no walk goes. A file is read again only where the file system says that it may differ. What the
+//! They lie where no walk goes. A file is read again only where the file system says that it may differ, and where
+//! nothing differs that the last look rested on ([`ground`]), the answer is the last one. What the
 //! workdir itself holds is not theirs, unless it is an environment of tools: the work may build what its check starts.
+
+mod file;
+mod ground;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::{OsStr, OsString};
@@ -22,15 +26,12 @@ use serde::{Deserialize, Serialize};
 use super::detection::detection;
 use super::surface::Watched;
 use super::venv;
-use crate::process::which;
-use crate::{clock, foreign};
+use crate::process::{candidates, executable, which};
+use file::{Content, Stat, content, linked, settled, stat};
+use ground::{Ground, Way};
 
 /// Links, interpreters and their interpreters that are followed from one program.
 const STEPS_MAX: u8 = 8;
-/// How much of a file is looked at for the name of its interpreter.
-const SHEBANG_BYTES: u64 = 256;
-/// Seconds within which two changes of a file may carry the same time.
-const GRAIN_S: i64 = 2;
 /// Directories in a workdir that hold tools and not the work.
 const TOOLS: &str = "node_modules";
 
@@ -48,17 +49,10 @@ pub(super) struct Programs {
 #[derive(Debug, Default)]
 pub(crate) struct Toolchain {
     read: HashMap<PathBuf, (Stat, Content)>,
+    /// The last look, and what it rested on.
+    last: Option<Programs>,
+    ground: Ground,
 }
-
-#[derive(Clone, Debug)]
-struct Content {
-    digest: Digest,
-    /// The words behind `#!`.
-    interpreter: Option<Vec<OsString>>,
-}
-
-/// What cannot stay the same when content changes: inode, size, times of change.
-type Stat = (u64, u64, u64, i64, i64, i64, i64);
 
 impl Toolchain {
     /// The programs of this check as they are before anybody worked.
@@ -69,6 +63,13 @@ impl Toolchain {
 
     /// The programs of `start` as they are now.
     pub(super) fn again(&mut self, workdir: &Path, start: &Programs) -> Programs {
+        if let Some(last) = &self.last
+            && last.path == start.path
+            && last.found.keys().eq(start.found.keys())
+            && self.ground.holds()
+        {
+            return last.clone();
+        }
         self.look(workdir, start.found.keys().cloned().collect(), start.path.clone())
     }
 
@@ -78,16 +79,36 @@ impl Toolchain {
             path,
             ..Programs::default()
         };
+        self.ground = Ground::default();
         let on = programs.path.as_ref().map(|path| OsString::from_vec(path.0.clone()));
         for name in names {
-            let found = which(OsStr::from_bytes(&name.0), workdir, on.as_deref()).ok();
+            let found = self.find(OsStr::from_bytes(&name.0), workdir, on.as_deref());
             let found = found.filter(|file| is_tool(workdir, file));
             if let Some(file) = &found {
                 self.follow(workdir, file, on.as_deref(), STEPS_MAX, &mut programs.files);
             }
             programs.found.insert(name, found.as_deref().map(bytes));
         }
+        self.last = Some(programs.clone());
         programs
+    }
+
+    /// Where a name leads.
+    fn find(&mut self, name: &OsStr, workdir: &Path, path: Option<&OsStr>) -> Option<PathBuf> {
+        for file in candidates(name, workdir, path) {
+            let seen = self.ground.look(&file, Way::Behind);
+            if executable(&file).is_ok() {
+                if file.starts_with(workdir) {
+                    self.ground.loosen();
+                }
+                return Some(file);
+            }
+            if seen.is_some() {
+                // Why it cannot be executed is not told by the file alone.
+                self.ground.loosen();
+            }
+        }
+        None
     }
 
     /// A file, what it links to, and what interprets it.
@@ -102,17 +123,28 @@ impl Toolchain {
         if steps == 0 || files.contains_key(&bytes(file)) {
             return;
         }
-        let Ok(meta) = fs::symlink_metadata(file) else { return };
+        let Some(meta) = self.ground.look(file, Way::Itself) else {
+            return;
+        };
         let (digest, next) = if meta.is_symlink() {
+            self.ground.look(file, Way::Behind);
             (linked(file), target(file))
         } else if meta.is_file() {
             let read = self.read(file, &meta);
-            let next = read.interpreter.and_then(|words| interpreter(&words, workdir, path));
+            let next = read
+                .interpreter
+                .and_then(|words| self.interpreter(&words, workdir, path));
             (read.digest, next)
         } else {
             return;
         };
         files.insert(bytes(file), watched(&meta, digest));
+        if let Some(mark) = mark_beside(file)
+            && self.ground.look(&mark, Way::Behind).is_some()
+        {
+            // What else belongs to an environment is listed.
+            self.ground.loosen();
+        }
         for start_up in start_up_files(workdir, file) {
             if let Some(meta) = fs::metadata(&start_up).ok().filter(Metadata::is_file) {
                 files.insert(bytes(&start_up), watched(&meta, self.read(&start_up, &meta).digest));
@@ -121,6 +153,15 @@ impl Toolchain {
         if let Some(next) = next {
             self.follow(workdir, &next, path, steps - 1, files);
         }
+    }
+
+    fn interpreter(&mut self, words: &[OsString], workdir: &Path, path: Option<&OsStr>) -> Option<PathBuf> {
+        let first = Path::new(words.first()?);
+        if first.file_name().is_some_and(|name| name == "env") {
+            let plain = |word: &&OsString| !word.as_bytes().starts_with(b"-") && !word.as_bytes().contains(&b'=');
+            return self.find(words.iter().skip(1).find(plain)?, workdir, path);
+        }
+        Some(first.to_path_buf())
     }
 
     fn read(&mut self, file: &Path, meta: &Metadata) -> Content {
@@ -144,32 +185,6 @@ fn watched(meta: &Metadata, digest: Digest) -> Watched {
         link: meta.is_symlink(),
         mode: meta.mode() & 0o777,
     }
-}
-
-fn linked(file: &Path) -> Digest {
-    let target = fs::read_link(file).unwrap_or_default();
-    Digest(*blake3::hash(target.as_os_str().as_bytes()).as_bytes())
-}
-
-fn content(file: &Path, meta: &Metadata) -> Content {
-    let mut hasher = blake3::Hasher::new();
-    // Executable and not readable: its size stands for it.
-    let read = fs::File::open(file).and_then(|mut open| std::io::copy(&mut open, &mut hasher));
-    if read.is_err() {
-        hasher.reset();
-        hasher.update(&meta.len().to_le_bytes());
-    }
-    Content {
-        digest: Digest(*hasher.finalize().as_bytes()),
-        interpreter: shebang(file),
-    }
-}
-
-/// Whether the file system would tell a later change of this file from the last one: times have a grain.
-fn settled(meta: &Metadata) -> bool {
-    let changed = meta.ctime().max(meta.mtime());
-    let now = clock::wall_ms() / 1_000;
-    i64::try_from(now).is_ok_and(|now| now.saturating_sub(changed) > GRAIN_S)
 }
 
 impl Programs {
@@ -255,8 +270,13 @@ fn is_tool(workdir: &Path, file: &Path) -> bool {
 
 /// The environment that a program in its `bin` belongs to.
 fn environment(file: &Path) -> Option<&Path> {
-    let root = file.parent()?.parent()?;
-    root.join("pyvenv.cfg").is_file().then_some(root)
+    let mark = mark_beside(file)?;
+    mark.is_file().then_some(file.parent()?.parent()?)
+}
+
+/// What makes an environment of the directory that a program's `bin` lies in.
+fn mark_beside(file: &Path) -> Option<PathBuf> {
+    Some(file.parent()?.parent()?.join("pyvenv.cfg"))
 }
 
 /// What starts with every program of an environment. Inside the workdir the walk sees most of it.
@@ -275,37 +295,6 @@ fn target(link: &Path) -> Option<PathBuf> {
     let target = link.parent()?.join(fs::read_link(link).ok()?);
     let parent = fs::canonicalize(target.parent()?).ok()?;
     Some(parent.join(target.file_name()?))
-}
-
-/// What a script says that reads it.
-fn shebang(file: &Path) -> Option<Vec<OsString>> {
-    let start = foreign::read_start(file, SHEBANG_BYTES).ok()?;
-    let line = start.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
-    let words = line
-        .split(|byte| byte.is_ascii_whitespace())
-        .filter(|word| !word.is_empty());
-    Some(words.map(|word| OsString::from_vec(word.to_vec())).collect())
-}
-
-fn interpreter(words: &[OsString], workdir: &Path, path: Option<&OsStr>) -> Option<PathBuf> {
-    let first = Path::new(words.first()?);
-    if first.file_name().is_some_and(|name| name == "env") {
-        let plain = |word: &&OsString| !word.as_bytes().starts_with(b"-") && !word.as_bytes().contains(&b'=');
-        return which(words.iter().skip(1).find(plain)?, workdir, path).ok();
-    }
-    Some(first.to_path_buf())
-}
-
-fn stat(meta: &Metadata) -> Stat {
-    (
-        meta.dev(),
-        meta.ino(),
-        meta.size(),
-        meta.mtime(),
-        meta.mtime_nsec(),
-        meta.ctime(),
-        meta.ctime_nsec(),
-    )
 }
 
 fn bytes(path: &Path) -> Bytes {

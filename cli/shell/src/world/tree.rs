@@ -5,7 +5,6 @@ use std::time::Instant;
 use engine::event::id::{Bytes, Digest};
 use engine::event::iteration::TreePurpose;
 use engine::event::measurement::{AssertionsSeen, ChangeKind, GitSeen, TreeChange, TreeSeen};
-use engine::guard::surface;
 use engine::{Observation, State};
 
 use super::RealWorld;
@@ -13,7 +12,6 @@ use super::assertions::{Counts, against, kept};
 use super::listed::Listed;
 use super::outputs::{self, Outputs};
 use super::surface::{Base, Suites};
-use super::venv;
 use crate::oracle::suite;
 use crate::process::path_of;
 use crate::tree::{self, GitFacts, TreeError, TreeId, Unavailable};
@@ -39,12 +37,9 @@ impl RealWorld {
     fn walk(&mut self, state: &State, base: Option<Digest>, purpose: TreePurpose) -> Result<TreeSeen, String> {
         let started = Instant::now();
         let policy = &state.facts.policy().guards;
-        let hidden = venv::start_up_paths(&self.workdir);
-        let literal: Vec<&[u8]> = surface::patterns(policy)
-            .filter(|pattern| !pattern.contains(['*', '?']))
-            .map(|pattern| pattern.trim_start_matches('/').trim_end_matches('/').as_bytes())
-            .chain(hidden.iter().map(Vec::as_slice))
-            .collect();
+        let hidden = self.environments.start_up_paths(&self.workdir);
+        let patterns = self.surfaces.literal(policy);
+        let literal: Vec<&[u8]> = patterns.iter().chain(&hidden).map(Vec::as_slice).collect();
         let suites = match base {
             None => Suites::new(suite::files(state.facts.members.iter().map(|(id, _)| id.as_str()))),
             Some(digest) => {

@@ -4,40 +4,69 @@
 //! in one directory only, so that one is listed, the runner's own package beside it, and what tells the runner of plugins.
 
 use std::fs;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use crate::foreign;
 use crate::paths::STATE_DIR;
+use crate::tree::Unmoved;
 
 /// What a package offers to others, and the section of it in which pytest looks for plugins.
 const ENTRY_POINTS: &str = "entry_points.txt";
 const PLUGINS: &[u8] = b"[pytest11]";
 const ENTRY_POINTS_BYTES: u64 = 1 << 16;
 
-/// Paths, relative to the workdir, that can change how Python or pytest starts.
-pub(super) fn start_up_paths(workdir: &Path) -> Vec<Vec<u8>> {
-    let mut found = Vec::new();
-    for site in inside(workdir).iter().flat_map(|dir| sites(dir)) {
-        let named = below(&site).filter(|path| path.file_name().is_some_and(|name| starts(name.as_bytes())));
-        for path in named.chain(plugins(&site)) {
-            found.extend(
-                path.strip_prefix(workdir)
-                    .map(|path| path.as_os_str().as_bytes().to_vec()),
-            );
+/// Directories of the workdir that could be environments, listed anew only when one came or went.
+#[derive(Debug, Default)]
+pub(crate) struct Candidates {
+    names: Unmoved,
+    dirs: Vec<PathBuf>,
+}
+
+impl Candidates {
+    /// Paths, relative to the workdir, that can change how Python or pytest starts.
+    pub(super) fn start_up_paths(&mut self, workdir: &Path) -> Vec<Vec<u8>> {
+        if !self.names.since_last(workdir) {
+            let listed = candidates(workdir);
+            if listed.is_err() {
+                self.names.forget();
+            }
+            self.dirs = listed.unwrap_or_default();
         }
+        let environments = self.dirs.iter().filter(|dir| is_environment(dir));
+        let mut found = Vec::new();
+        for site in environments.flat_map(|dir| sites(dir)) {
+            let named = below(&site).filter(|path| path.file_name().is_some_and(|name| starts(name.as_bytes())));
+            for path in named.chain(plugins(&site)) {
+                found.extend(
+                    path.strip_prefix(workdir)
+                        .map(|path| path.as_os_str().as_bytes().to_vec()),
+                );
+            }
+        }
+        found
     }
-    found
 }
 
 /// Environments in the workdir.
 pub(super) fn inside(workdir: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(workdir).into_iter().flatten().flatten();
+    let mut dirs = candidates(workdir).unwrap_or_default();
+    dirs.retain(|dir| is_environment(dir));
+    dirs
+}
+
+fn candidates(workdir: &Path) -> io::Result<Vec<PathBuf>> {
     // The kind comes with the listing: a file that cannot hold an environment costs nothing.
     let may_hold = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| !kind.is_file());
-    let directories = entries.filter(|entry| may_hold(entry) && entry.file_name() != STATE_DIR);
-    let paths = directories.map(|entry| entry.path());
-    paths.filter(|dir| dir.join("pyvenv.cfg").is_file()).collect()
+    let directories = fs::read_dir(workdir)?
+        .flatten()
+        .filter(|entry| may_hold(entry) && entry.file_name() != STATE_DIR);
+    Ok(directories.map(|entry| entry.path()).collect())
+}
+
+fn is_environment(dir: &Path) -> bool {
+    dir.join("pyvenv.cfg").is_file()
 }
 
 /// Files of an environment outside of the workdir that change how Python or pytest starts, those of pytest's own package
@@ -128,7 +157,7 @@ mod tests {
             )
             .unwrap();
         }
-        let mut found = start_up_paths(dir.path());
+        let mut found = Candidates::default().start_up_paths(dir.path());
         found.sort();
         let named: Vec<&str> = found.iter().map(|path| std::str::from_utf8(path).unwrap()).collect();
         let at = |name: &str| format!(".venv/lib/python3.12/site-packages/{name}");
@@ -141,6 +170,6 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir_all(dir.path().join("x/lib/python3.12/site-packages")).unwrap();
         fs::write(dir.path().join("x/lib/python3.12/site-packages/a.pth"), "").unwrap();
-        assert!(start_up_paths(dir.path()).is_empty());
+        assert!(Candidates::default().start_up_paths(dir.path()).is_empty());
     }
 }

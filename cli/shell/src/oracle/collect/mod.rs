@@ -116,6 +116,9 @@ pub fn choose(detection: &Detection) -> Option<&'static Collector> {
 /// A text collector for output nobody announced: only for output that is well-formed from end to end,
 /// finished, free of contradictions and not empty.
 pub fn recognise(artefact: &Artefact<'_>) -> Option<&'static Collector> {
+    if artefact.stdout.is_empty() && artefact.stderr.is_empty() {
+        return None;
+    }
     [
         &go::COLLECTOR,
         &node::COLLECTOR,

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::export::name_objects;
 use super::refs::sig_of;
-use crate::tree::stat::{Now, Sig};
+use crate::tree::stat::Sig;
 use crate::tree::{Digest, Tree, TreeError};
 
 const SUBMODULE: u32 = 0o160_000;
@@ -56,7 +56,7 @@ impl Tree {
         wanted: &dyn Fn(&[u8]) -> bool,
     ) -> Result<(Listing, BTreeSet<Vec<u8>>), TreeError> {
         let repository = self.repository().map_err(TreeError::Git)?;
-        let now = Now::on(self.root());
+        let now = self.now();
         let file = repository.git_dir.join("index");
         let Some(sig) = sig_of(&file).map_err(TreeError::Git)? else {
             return Ok((Listing::new(), BTreeSet::new()));

@@ -20,7 +20,6 @@ use super::sentinel::{self, Suite, script};
 use crate::oracle::perturb::order;
 use crate::tree::{Entry, Kind, Manifest, TreeId};
 use crate::world::detection;
-use crate::world::surface::class;
 
 /// Files that are spelled otherwise.
 const RESPELLED_MAX: usize = 1_024;
@@ -132,7 +131,7 @@ impl Place<'_> {
     fn is_watched(&self, path: &str) -> bool {
         let own = Bytes(path.as_bytes().to_vec());
         let named = surface::test_source(&own.0) || self.suites.holds(&own);
-        named || class(self.suites, &self.state.facts.policy().guards, &own).is_some()
+        named || self.suites.class(&self.state.facts.policy().guards, &own).is_some()
     }
 
     /// Tests that must fail, and one that must pass, in files that both trees have.
@@ -193,7 +192,7 @@ impl Place<'_> {
         };
         let watched = |path: &str| {
             let own = Bytes(path.as_bytes().to_vec());
-            surface::test_source(&own.0) || class(self.suites, policy, &own).is_some()
+            surface::test_source(&own.0) || self.suites.class(policy, &own).is_some()
         };
         let trees = Trees {
             candidate,

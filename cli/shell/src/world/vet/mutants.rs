@@ -17,7 +17,7 @@ use syntax::{Language, Mutant, Operator, Span, What};
 
 use crate::hunks::{between, is_idle, is_prose, lines, quoted, told};
 use crate::tree::{Kind, Manifest, Tree};
-use crate::world::surface::{Suites, class};
+use crate::world::surface::Suites;
 
 /// A hunk gets at least so many, however many hunks there are.
 const EACH_MIN: usize = 3;
@@ -217,7 +217,7 @@ impl Product<'_> {
 
     pub(super) fn is_product(&self, path: &[u8]) -> bool {
         let own = Bytes(path.to_vec());
-        class(self.suites, self.policy, &own).is_none() && !surface::test_source(path)
+        self.suites.class(self.policy, &own).is_none() && !surface::test_source(path)
     }
 
     pub(super) fn content(&self, path: &str, digest: &crate::tree::Digest) -> Result<Vec<u8>, String> {

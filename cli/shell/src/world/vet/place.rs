@@ -21,7 +21,7 @@ use crate::oracle::perturb::{Perturbation, order};
 use crate::replay::{Surroundings, check_until};
 use crate::scratch::{Scratch, ScratchError};
 use crate::tree::{Manifest, TreeId};
-use crate::world::surface::{Suites, class};
+use crate::world::surface::Suites;
 use crate::world::{RealWorld, detection, hermetic, in_place, relocated};
 
 /// What an experiment is for, in the names of its directories.
@@ -271,7 +271,7 @@ impl<'a> Place<'a> {
     /// The files of one tree that nobody watches, under the watched files of another.
     fn on_surface_of(&self, product: &Manifest, watched: &Manifest) -> Manifest {
         let policy = &self.state.facts.policy().guards;
-        let is_watched = |path: &[u8]| class(self.suites, policy, &Bytes(path.to_vec())).is_some();
+        let is_watched = |path: &[u8]| self.suites.class(policy, &Bytes(path.to_vec())).is_some();
         let product = product.entries().iter().filter(|entry| !is_watched(&entry.path));
         let watched = watched.entries().iter().filter(|entry| is_watched(&entry.path));
         Manifest::new(product.chain(watched).cloned().collect())
