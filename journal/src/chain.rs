@@ -172,10 +172,25 @@ mod tests {
         for (i, digest) in digests.iter().enumerate() {
             assert!(!digests[..i].contains(digest));
         }
-        assert_eq!(
-            json_digest(b"x").0,
-            blake3::derive_key("loopexec journal/1 json", b"x"),
-            "the plain derive-key mode, so that any implementation of blake3 can check it"
-        );
+        for (digest, context) in [
+            (payload_digest(b"x"), "loopexec journal/1 payload"),
+            (json_digest(b"x"), "loopexec journal/1 json"),
+        ] {
+            assert_eq!(
+                digest.0,
+                blake3::derive_key(context, b"x"),
+                "the plain derive-key mode, so that any implementation of blake3 can check it"
+            );
+        }
+    }
+
+    #[test]
+    fn a_head_is_told_by_its_size_and_its_last_leaf() {
+        let head = Head {
+            size: 3,
+            leaf: Digest([0xab; 32]),
+        };
+        assert_eq!(head.to_string(), format!("3:{}", "ab".repeat(32)));
+        assert_eq!((head.last_seq(), Head::default().last_seq()), (Some(2), None));
     }
 }
