@@ -19,16 +19,16 @@ const GIVES_PRIVILEGES: u32 = 0o6000;
 const ROOTS: [&str; 8] = ["bin", "sbin", "lib", "lib32", "lib64", "libx32", "libexec", "usr"];
 
 /// What programs read of `/etc` before they do anything, and what tells them whom to trust.
-const ETC: [&str; 8] = [
-    "/etc/ld.so.cache",
-    "/etc/ld.so.conf",
+const ETC: [&str; 5] = [
     "/etc/ld.so.conf.d",
     "/etc/ssl",
     "/etc/ca-certificates",
-    "/etc/ca-certificates.conf",
     "/etc/pki/tls",
     "/etc/alternatives",
 ];
+
+/// Small files of `/etc` for the same. To copy one costs less than to mount it.
+const ETC_FILES: [&str; 2] = ["/etc/ld.so.cache", "/etc/ld.so.conf"];
 
 /// A bwrap that may be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,6 +111,8 @@ impl System {
         }
         let there = |path: &PathBuf| !matches!(fs::metadata(path), Err(error) if error.kind() == ErrorKind::NotFound);
         system.shown.extend(ETC.iter().map(PathBuf::from).filter(there));
+        let files = ETC_FILES.iter().map(PathBuf::from);
+        system.copied.extend(files.filter(|path| path.is_file()));
         system
     }
 }

@@ -71,6 +71,8 @@ pub(super) const MADE: [(&str, &str); 5] = [
 pub(super) struct System {
     /// Read-only, each at its own path.
     pub(super) shown: Vec<PathBuf>,
+    /// Files that the zone has a copy of.
+    pub(super) copied: Vec<PathBuf>,
     /// Links of the root, and where they point.
     pub(super) links: Vec<(PathBuf, PathBuf)>,
 }
@@ -83,7 +85,7 @@ pub(super) struct Sources {
     pub(super) binds: Vec<PathBuf>,
 }
 
-/// The arguments in order; `made` are descriptors with the content of [`MADE`].
+/// The arguments in order; `made` are descriptors with the content of [`MADE`], then of what is copied.
 pub(super) fn arguments(plan: &ZonePlan, system: &System, sources: &Sources, made: &[RawFd]) -> Vec<OsString> {
     let mut list = Arguments(APART.iter().map(OsString::from).collect());
     list.add(["--uid", &ID.to_string(), "--gid", &ID.to_string()]);
@@ -93,8 +95,10 @@ pub(super) fn arguments(plan: &ZonePlan, system: &System, sources: &Sources, mad
     for (at, target) in &system.links {
         list.mount("--symlink", target, at);
     }
-    for ((at, _), descriptor) in MADE.iter().zip(made) {
-        list.add(["--perms", "0644", "--file", &descriptor.to_string(), at]);
+    let files = MADE.iter().map(|(at, _)| Path::new(at));
+    for (at, descriptor) in files.chain(system.copied.iter().map(PathBuf::as_path)).zip(made) {
+        list.add(["--perms", "0644", "--file", &descriptor.to_string()]);
+        list.0.push(at.into());
     }
     list.add([
         "--proc",
@@ -164,8 +168,9 @@ pub fn rendered(plan: &ZonePlan) -> Vec<OsString> {
         work: plan.work.source.clone(),
         binds: plan.binds.iter().map(|bind| bind.source.clone()).collect(),
     };
-    let made: Vec<RawFd> = (3..).take(MADE.len()).collect();
-    let mut list = arguments(plan, &System::look(), &sources, &made);
+    let system = System::look();
+    let made: Vec<RawFd> = (3..).take(MADE.len() + system.copied.len()).collect();
+    let mut list = arguments(plan, &system, &sources, &made);
     list.extend(command().map(OsString::from));
     list
 }

@@ -13,6 +13,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
 
 use nix::sys::signal::SigSet;
@@ -124,9 +125,12 @@ fn start(plan: &ZonePlan) -> Result<Started, Refusal> {
     }
     let sources = sources::sources(plan, user.is_some()).map_err(refuse)?;
     let failed = |error: io::Error| refuse(format!("bwrap cannot be started: {error}"));
-    let made = made().map_err(failed)?;
+    let system = System::look();
+    let mut made = made().map_err(failed)?;
+    let copied = system.copied.iter().map(|path| copied(path));
+    made.extend(copied.collect::<io::Result<Vec<_>>>().map_err(failed)?);
     let numbers: Vec<RawFd> = made.iter().map(AsRawFd::as_raw_fd).collect();
-    let arguments = bwrap::arguments(plan, &System::look(), &sources, &numbers);
+    let arguments = bwrap::arguments(plan, &system, &sources, &numbers);
     let mut list = Vec::new();
     for argument in arguments {
         list.extend_from_slice(argument.as_encoded_bytes());
@@ -165,6 +169,13 @@ fn made() -> io::Result<Vec<OwnedFd>> {
         .iter()
         .map(|(_, text)| file("made", text.as_bytes()))
         .collect()
+}
+
+/// A file of this machine, for bwrap to copy.
+fn copied(path: &Path) -> io::Result<OwnedFd> {
+    let file = File::open(path)?;
+    fcntl_setfd(&file, FdFlags::empty())?;
+    Ok(file.into())
 }
 
 /// A file in memory that bwrap inherits, reads and closes.

@@ -107,7 +107,10 @@ impl Terms {
             let found = env.iter().rev().find(|(name, _)| name == wanted);
             found.map(|(_, value)| value.as_os_str())
         };
-        let toolchain = shown(policy, at, env)?;
+        let mut toolchain = shown(policy, at, env)?;
+        if container.is_none() {
+            toolchain.keep_outermost();
+        }
         Ok(Self {
             bwrap,
             at: at.to_path_buf(),

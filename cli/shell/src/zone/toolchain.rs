@@ -33,6 +33,22 @@ pub(crate) struct Toolchain {
     pub(crate) env: Vec<(OsString, OsString)>,
 }
 
+impl Toolchain {
+    /// Leaves out what is seen with something else that it lies in, over no link: each is a mount, and each costs its
+    /// part of a start.
+    pub(crate) fn keep_outermost(&mut self) {
+        let is_as_it_is = |dir: &PathBuf| dir.canonicalize().is_ok_and(|real| real == *dir);
+        let (plain, by_links): (BTreeSet<_>, _) = std::mem::take(&mut self.dirs).into_iter().partition(is_as_it_is);
+        let is_seen_with = |dir: &&PathBuf| dir.ancestors().skip(1).any(|above| plain.contains(above));
+        self.dirs = plain
+            .iter()
+            .filter(|dir| !is_seen_with(dir))
+            .cloned()
+            .chain(by_links)
+            .collect();
+    }
+}
+
 /// Where to look.
 pub(crate) struct Search<'a> {
     pub(crate) path: Option<&'a OsStr>,
@@ -331,6 +347,19 @@ mod tests {
         };
         assert_eq!(base("home/other/bin"), Vec::<String>::new());
         assert_eq!(base("home/uv/python/bin"), ["home/uv/python"]);
+    }
+
+    #[test]
+    fn what_lies_in_something_that_is_seen_is_no_mount_of_its_own_unless_a_link_leads_there() {
+        let host = host(&["tools/shims", "tools/versions/1/bin", "other"]);
+        std::os::unix::fs::symlink(host.root.join("other"), host.root.join("tools/link")).unwrap();
+        let dirs = ["tools", "tools/versions/1/bin", "tools/link", "other", "tools-2"];
+        let mut found = Toolchain {
+            dirs: dirs.iter().map(|dir| host.root.join(dir)).collect(),
+            ..Toolchain::default()
+        };
+        found.keep_outermost();
+        assert_eq!(host.below(&found), ["other", "tools", "tools/link", "tools-2"]);
     }
 
     #[test]

@@ -41,6 +41,7 @@ pub(in super::super) fn plan() -> ZonePlan {
 fn rendered(plan: &ZonePlan) -> String {
     let system = System {
         shown: vec!["/usr".into(), "/etc/ssl".into()],
+        copied: vec!["/etc/ld.so.cache".into()],
         links: vec![("/bin".into(), "usr/bin".into())],
     };
     let sources = Sources {
@@ -48,7 +49,7 @@ fn rendered(plan: &ZonePlan) -> String {
         work: "/mnt/1".into(),
         binds: vec!["/mnt/2".into()],
     };
-    let words = arguments(plan, &system, &sources, &[10, 11, 12, 13, 14]);
+    let words = arguments(plan, &system, &sources, &[10, 11, 12, 13, 14, 15]);
     let mut text = String::new();
     for word in words {
         let word = word.into_string().unwrap();
@@ -92,6 +93,8 @@ fn a_plan_has_this_one_rendering() {
 --file 13 /etc/nsswitch.conf
 --perms 0644
 --file 14 /etc/resolv.conf
+--perms 0644
+--file 15 /etc/ld.so.cache
 --proc /proc
 --ro-bind /proc/sys /proc/sys
 --dev /dev
