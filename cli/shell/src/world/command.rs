@@ -163,9 +163,16 @@ impl RealWorld {
             label: job.label,
             redact: self.secrets.clone(),
         };
-        let removed = once_removed(&self.workdir);
+        let mut removed = once_removed(&self.workdir);
         self.own.before();
-        let outcome = self.supervisor.run_while(&spec, &self.stop.wishes, removed);
+        let (own, late) = (&mut self.own, &self.late);
+        let watch = move || {
+            if let Some(write) = late.take() {
+                own.derive(write);
+            }
+            removed()
+        };
+        let outcome = self.supervisor.run_while(&spec, &self.stop.wishes, watch);
         self.interference.extend(self.own.changed());
         match outcome {
             Ok(mut run) => {

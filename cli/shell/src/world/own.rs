@@ -91,6 +91,17 @@ impl OwnFiles {
         }
     }
 
+    /// Lets the governor replace `state.json` while a command runs, unless somebody else has changed what is derived.
+    pub(super) fn derive(&mut self, write: impl FnOnce()) {
+        if let Some(seen) = &mut self.seen
+            && seen.dirs.written() == seen.written
+        {
+            write();
+            let [_, state] = seen.dirs.written();
+            seen.written[1] = state;
+        }
+    }
+
     /// What somebody else changed since: one name for all of it when all of it is gone.
     pub(super) fn changed(&mut self) -> Vec<String> {
         let state = Path::new(STATE_DIR);
@@ -344,6 +355,25 @@ mod tests {
         fs::write(run.journal().join("00000002.seg"), "new").unwrap();
         fs::write(run.receipt(), "a line").unwrap();
         assert_eq!(during(&mut own, || ()), [""; 0]);
+    }
+
+    #[test]
+    fn what_the_governor_derives_during_a_command_is_no_finding_and_hides_none() {
+        let (_workdir, run, mut own) = run_of(2);
+        fs::write(run.state_file(), "{}").unwrap();
+        let derive = |own: &mut OwnFiles| own.derive(|| fs::write(run.state_file(), "{ }").unwrap());
+        own.before();
+        derive(&mut own);
+        assert_eq!(own.changed(), [""; 0]);
+        own.before();
+        fs::write(run.state_file(), "forged").unwrap();
+        derive(&mut own);
+        assert_eq!(fs::read_to_string(run.state_file()).unwrap(), "forged");
+        assert_eq!(own.changed(), [".loopexec/runs/own/state.json"]);
+        own.before();
+        derive(&mut own);
+        fs::write(run.receipt(), "forged").unwrap();
+        assert_eq!(own.changed(), [".loopexec/runs/own/receipt.jsonl"]);
     }
 
     #[test]
