@@ -157,6 +157,8 @@ impl Record for Ledger<'_> {
             if let Some(why) = self.projections.refresh(state, self.events, self.head) {
                 self.warn(why);
             }
+        } else {
+            self.projections.follow(self.events, self.head);
         }
         for (seq, event) in self.waiting.drain(..) {
             self.watch.event(seq, &event);

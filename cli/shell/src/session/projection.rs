@@ -191,26 +191,35 @@ impl Projections {
     /// Writes the profile, or has it written while the command runs that is about to begin; the error is a sentence,
     /// because a projection can always be rebuilt.
     pub(super) fn refresh(&mut self, state: &State, events: u64, head: Digest) -> Option<String> {
-        let mut bytes = serde_json::to_vec_pretty(&Profile::of(state, events, head)).ok()?;
-        bytes.push(b'\n');
         let over = state.facts.halted.is_some() || state.facts.suspended.is_some();
         let before_work = state.phase.name() == PhaseName::Execute && !over;
         if before_work && self.is_young() {
-            let file = self.file.clone();
-            self.late.put(Some(Box::new(move || {
-                // The next one is written, or tells why not.
-                let _ = replace(&file, &bytes);
-            })));
+            self.put_off(events, head);
             return None;
         }
         self.late.put(None);
-        let written = replace(&self.file, &bytes);
+        let written = write(&self.file, state, events, head);
         self.written = mark(&self.file)
             .filter(|_| before_work)
             .map(|mark| (Instant::now(), mark));
         written
             .err()
             .map(|error| format!("{} could not be written: {error}", self.file.display()))
+    }
+
+    /// A command begins that none is written for. Where one waits, it has to tell of what was recorded meanwhile.
+    pub(super) fn follow(&self, events: u64, head: Digest) {
+        if self.late.take().is_some() {
+            self.put_off(events, head);
+        }
+    }
+
+    fn put_off(&self, events: u64, head: Digest) {
+        let file = self.file.clone();
+        self.late.put(Some(Box::new(move |state| {
+            // The next one is written, or tells why not.
+            let _ = write(&file, state, events, head);
+        })));
     }
 
     /// Written a moment ago, and nobody has touched it since.
@@ -241,6 +250,12 @@ impl Projections {
         let bytes = serde_json::to_vec(&Profile::of(state, 0, Digest::ZERO)).unwrap_or_default();
         Digest(*blake3::hash(&bytes).as_bytes())
     }
+}
+
+fn write(path: &Path, state: &State, events: u64, head: Digest) -> std::io::Result<()> {
+    let mut bytes = serde_json::to_vec_pretty(&Profile::of(state, events, head))?;
+    bytes.push(b'\n');
+    replace(path, &bytes)
 }
 
 fn mark(path: &Path) -> Option<Mark> {

@@ -7,8 +7,10 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Writes it.
-pub(crate) type Write = Box<dyn FnOnce() + Send>;
+use engine::State;
+
+/// Writes it, from what was recorded before the command.
+pub(crate) type Write = Box<dyn FnOnce(&State) + Send>;
 
 /// What waits; the newest only. Every clone is the same place.
 #[derive(Clone, Default)]
