@@ -4,7 +4,6 @@ use std::fs;
 use std::io::Write;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use engine::State;
 use engine::event::id::{Digest, PhaseName};
@@ -12,6 +11,7 @@ use engine::event::policy::{ContextFile, ModelPin, Sampling};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde::Serialize;
 
+use crate::clock;
 use crate::paths::{RunDir, StateDir};
 use crate::world::late::Late;
 
@@ -164,14 +164,14 @@ impl<'a> Profile<'a> {
 
 /// A projection that is younger than this when the next work command begins is replaced while that command runs, if
 /// it lasts: a loop that is faster than anybody looks writes it no more often.
-const YOUNG: Duration = Duration::from_millis(100);
+const YOUNG_MS: u64 = 100;
 
 /// The files of the projection.
 pub(super) struct Projections {
     file: PathBuf,
     latest: PathBuf,
-    /// When a work command last found it written, and what it was like then.
-    written: Option<(Instant, Mark)>,
+    /// When a work command last found it written, in milliseconds of this life, and what it was like then.
+    written: Option<(u64, Mark)>,
     pub(super) late: Late,
 }
 
@@ -201,7 +201,7 @@ impl Projections {
         let written = write(&self.file, state, events, head);
         self.written = mark(&self.file)
             .filter(|_| before_work)
-            .map(|mark| (Instant::now(), mark));
+            .map(|mark| (clock::mono_ms(), mark));
         written
             .err()
             .map(|error| format!("{} could not be written: {error}", self.file.display()))
@@ -224,7 +224,9 @@ impl Projections {
 
     /// Written a moment ago, and nobody has touched it since.
     fn is_young(&self) -> bool {
-        let young = self.written.filter(|(at, _)| at.elapsed() < YOUNG);
+        let young = self
+            .written
+            .filter(|(at_ms, _)| clock::mono_ms().saturating_sub(*at_ms) < YOUNG_MS);
         young.is_some_and(|(_, was)| mark(&self.file) == Some(was))
     }
 
