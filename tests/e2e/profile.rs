@@ -69,10 +69,16 @@ fn the_profile_has_every_member_of_the_contract() {
 }
 
 #[test]
-fn the_profile_is_written_before_each_turn_and_says_where_the_run_is() {
+fn the_profile_is_written_before_a_turn_or_while_it_lasts_and_says_where_the_run_is() {
     let project = watched();
-    run(&project, "2");
-    for iteration in [1, 2] {
+    // The first finds it; behind a short turn it may come later, and whoever waits sees it.
+    let wait = "until grep -q '\"iteration\": '$LOOPEXEC_ITERATION, .loopexec/state.json; do sleep 0.05; done";
+    let keep = "cp .loopexec/state.json \"$OUT/seen-$LOOPEXEC_ITERATION\"";
+    let turn = format!("echo $LOOPEXEC_ITERATION > a.txt; test $LOOPEXEC_ITERATION = 1 || {wait}; {keep}");
+    project.script("agent.sh", &turn);
+    let answer = run(&project, "3");
+    assert_eq!(answer.exit, Some(12), "{answer:?}");
+    for iteration in [1, 2, 3] {
         let seen: Value = serde_json::from_str(&project.told(&format!("seen-{iteration}"))).unwrap();
         assert_eq!(
             (&seen["iteration"], &seen["status"]),

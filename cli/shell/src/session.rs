@@ -339,6 +339,7 @@ impl Life {
             around: Vec::new(),
             set: Vec::new(),
         })
+        .with_late(ledger.late())
         .with_fixed_checks(&state)
         .with_zones(&state, &self.env, &self.exe);
         let (state, held, key) = self.mint_key(state, &workdir, &mut ledger)?;

@@ -117,13 +117,17 @@ impl Watch for Watcher {
         if self.events {
             EventStream::event(seq, event);
         }
+        if self.progress.is_silent() {
+            return;
+        }
         if seq >= self.seen {
             self.report.add(event);
             self.seen = seq + 1;
         }
-        if let Event::Checkpointed(done) = event {
-            self.progress
-                .line_of(|| render::iteration_line(&self.report, done.iteration, self.success_exit));
+        if let Event::Checkpointed(done) = event
+            && let Some(line) = render::iteration_line(&self.report, done.iteration, self.success_exit)
+        {
+            self.progress.line(&line);
             self.report.forget_before(done.iteration);
         }
         if let Event::RetryScheduled(retry) = event {

@@ -145,13 +145,9 @@ impl Progress {
         }
     }
 
-    /// The same, made only when it is shown.
-    pub(crate) fn line_of(&self, line: impl FnOnce() -> Option<String>) {
-        if !self.silent
-            && let Some(line) = line()
-        {
-            self.line(&line);
-        }
+    /// Nothing is shown.
+    pub(crate) const fn is_silent(&self) -> bool {
+        self.silent
     }
 
     /// One line that stays.

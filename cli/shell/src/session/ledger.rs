@@ -13,6 +13,7 @@ use super::projection::Projections;
 use super::{Life, RunError, Watch};
 use crate::driver::Record;
 use crate::lock::StateLock;
+use crate::world::late::Late;
 
 pub(super) struct Ledger<'w> {
     /// Taken only while a lost journal is being put back.
@@ -72,6 +73,11 @@ impl<'w> Ledger<'w> {
         if let Some(why) = self.projections.link() {
             self.warn(why);
         }
+    }
+
+    /// What of the projections waits for a command that lasts.
+    pub(super) fn late(&self) -> Late {
+        self.projections.late.clone()
     }
 
     pub(super) fn events(&self) -> u64 {
@@ -145,12 +151,14 @@ impl Record for Ledger<'_> {
         if let Some(why) = behind {
             self.warn(format!("receipt.jsonl is behind the journal: {why}"));
         }
-        // Once an iteration, before the work begins, and at every end: the journal says the rest.
+        // Once an iteration, with the beginning of the work, and at every end: the journal says the rest.
         if state.phase.name() != PhaseName::Check {
             self.anchors.hold();
             if let Some(why) = self.projections.refresh(state, self.events, self.head) {
                 self.warn(why);
             }
+        } else {
+            self.projections.follow(self.events, self.head);
         }
         for (seq, event) in self.waiting.drain(..) {
             self.watch.event(seq, &event);

@@ -2,16 +2,18 @@
 
 use std::fs;
 use std::io::Write;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 
 use engine::State;
-use engine::event::id::Digest;
+use engine::event::id::{Digest, PhaseName};
 use engine::event::policy::{ContextFile, ModelPin, Sampling};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde::Serialize;
 
+use crate::clock;
 use crate::paths::{RunDir, StateDir};
+use crate::world::late::Late;
 
 /// The profile (SPEC 13.5). Absent facts are null, never left out.
 #[derive(Debug, Serialize)]
@@ -160,28 +162,72 @@ impl<'a> Profile<'a> {
     }
 }
 
+/// A projection that is younger than this when the next work command begins is replaced while that command runs, if
+/// it lasts: a loop that is faster than anybody looks writes it no more often.
+const YOUNG_MS: u64 = 100;
+
 /// The files of the projection.
 pub(super) struct Projections {
     file: PathBuf,
     latest: PathBuf,
+    /// When a work command last found it written, in milliseconds of this life, and what it was like then.
+    written: Option<(u64, Mark)>,
+    pub(super) late: Late,
 }
+
+/// Inode, size and change time.
+type Mark = (u64, u64, i64, i64);
 
 impl Projections {
     pub(super) fn new(state_dir: &StateDir, run: &RunDir) -> Self {
         Self {
             file: run.state_file(),
             latest: state_dir.state_file(),
+            written: None,
+            late: Late::default(),
         }
     }
 
-    /// Writes the profile; the error is a sentence, because a projection can always be rebuilt.
-    pub(super) fn refresh(&self, state: &State, events: u64, head: Digest) -> Option<String> {
-        let mut bytes = serde_json::to_vec_pretty(&Profile::of(state, events, head)).ok()?;
-        bytes.push(b'\n');
-        let written = replace(&self.file, &bytes);
+    /// Writes the profile, or has it written while the command runs that is about to begin; the error is a sentence,
+    /// because a projection can always be rebuilt.
+    pub(super) fn refresh(&mut self, state: &State, events: u64, head: Digest) -> Option<String> {
+        let over = state.facts.halted.is_some() || state.facts.suspended.is_some();
+        let before_work = state.phase.name() == PhaseName::Execute && !over;
+        if before_work && self.is_young() {
+            self.put_off(events, head);
+            return None;
+        }
+        self.late.put(None);
+        let written = write(&self.file, state, events, head);
+        self.written = mark(&self.file)
+            .filter(|_| before_work)
+            .map(|mark| (clock::mono_ms(), mark));
         written
             .err()
             .map(|error| format!("{} could not be written: {error}", self.file.display()))
+    }
+
+    /// A command begins that none is written for. Where one waits, it has to tell of what was recorded meanwhile.
+    pub(super) fn follow(&self, events: u64, head: Digest) {
+        if self.late.take().is_some() {
+            self.put_off(events, head);
+        }
+    }
+
+    fn put_off(&self, events: u64, head: Digest) {
+        let file = self.file.clone();
+        self.late.put(Some(Box::new(move |state| {
+            // The next one is written, or tells why not.
+            let _ = write(&file, state, events, head);
+        })));
+    }
+
+    /// Written a moment ago, and nobody has touched it since.
+    fn is_young(&self) -> bool {
+        let young = self
+            .written
+            .filter(|(at_ms, _)| clock::mono_ms().saturating_sub(*at_ms) < YOUNG_MS);
+        young.is_some_and(|(_, was)| mark(&self.file) == Some(was))
     }
 
     /// `state.json` of the state directory is the newest run's: from before its first command, and never written by
@@ -206,6 +252,17 @@ impl Projections {
         let bytes = serde_json::to_vec(&Profile::of(state, 0, Digest::ZERO)).unwrap_or_default();
         Digest(*blake3::hash(&bytes).as_bytes())
     }
+}
+
+fn write(path: &Path, state: &State, events: u64, head: Digest) -> std::io::Result<()> {
+    let mut bytes = serde_json::to_vec_pretty(&Profile::of(state, events, head))?;
+    bytes.push(b'\n');
+    replace(path, &bytes)
+}
+
+fn mark(path: &Path) -> Option<Mark> {
+    let seen = fs::symlink_metadata(path).ok()?;
+    Some((seen.ino(), seen.size(), seen.ctime(), seen.ctime_nsec()))
 }
 
 /// Atomic, not synced: a reader sees the old or the new file, and a crash loses nothing that counts.

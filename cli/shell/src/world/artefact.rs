@@ -123,17 +123,20 @@ impl RealWorld {
             None => Input::File(self.as_file("stdout", stdout).0),
         };
         let output = Output::Read(&facts.policy().capture);
-        let (run, own) = self.command(Job {
-            place: self.apart.as_ref().map(Scratch::tree),
-            within: None,
-            argv: argv(command),
-            env,
-            input,
-            output,
-            limits,
-            umask: None,
-            label: label.to_string(),
-        });
+        let (run, own) = self.command(
+            state,
+            Job {
+                place: self.apart.as_ref().map(Scratch::tree),
+                within: None,
+                argv: argv(command),
+                env,
+                input,
+                output,
+                limits,
+                umask: None,
+                label: label.to_string(),
+            },
+        );
         fact.survivors.extend(own.survivors);
         if matches!(own.stop, StopCause::Cancelled | StopCause::RunDeadline) {
             fact.stop = own.stop;
@@ -178,17 +181,20 @@ impl RealWorld {
             env.push((format!("LOOPEXEC_CHECK_{}", name.to_uppercase()).into(), path.into()));
         }
         let env = [self.check_env.clone(), env].concat();
-        let done = self.command(Job {
-            place: None,
-            within: Some(within),
-            argv: argv(command),
-            env,
-            input: Input::Closed,
-            output: Output::Read(&state.facts.policy().capture),
-            limits,
-            umask: engine::hermetic::umask(&state.facts.policy().oracle),
-            label: label.to_string(),
-        });
+        let done = self.command(
+            state,
+            Job {
+                place: None,
+                within: Some(within),
+                argv: argv(command),
+                env,
+                input: Input::Closed,
+                output: Output::Read(&state.facts.policy().capture),
+                limits,
+                umask: engine::hermetic::umask(&state.facts.policy().oracle),
+                label: label.to_string(),
+            },
+        );
         // As secret as what the check printed.
         let _ = fs::remove_dir_all(self.run.path().join(ARTEFACT));
         done

@@ -98,7 +98,7 @@ impl RealWorld {
             umask: engine::hermetic::umask(&policy.oracle),
             label: format!("check-{iteration}-{attempt}"),
         };
-        let (mut run, mut fact) = self.command(job);
+        let (mut run, mut fact) = self.command(state, job);
         self.check_passed = fact.exited() == Some(policy.oracle.success_exit);
         if zoned && let Err(why) = self.settle_exec_zone(&reports) {
             zones::lose(&mut fact, Zone::Exec, why);

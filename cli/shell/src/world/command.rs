@@ -5,6 +5,7 @@ use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
+use engine::State;
 use engine::event::id::{Bytes, Digest};
 use engine::event::measurement::{self as fact, RunOutcome};
 use engine::event::policy::{Bounds, Capture, Command};
@@ -116,8 +117,8 @@ pub(super) struct Within {
 }
 
 impl RealWorld {
-    /// Runs one command to its end.
-    pub(super) fn command(&mut self, job: Job<'_>) -> (CommandRun, fact::CommandRun) {
+    /// Runs one command to its end. `state` is what was recorded before it.
+    pub(super) fn command(&mut self, state: &State, job: Job<'_>) -> (CommandRun, fact::CommandRun) {
         let (capture, unmasked) = match job.output {
             Output::Kept(capture) => (capture, false),
             Output::Read(capture) => (capture, true),
@@ -163,9 +164,16 @@ impl RealWorld {
             label: job.label,
             redact: self.secrets.clone(),
         };
-        let removed = once_removed(&self.workdir);
+        let mut removed = once_removed(&self.workdir);
         self.own.before();
-        let outcome = self.supervisor.run_while(&spec, &self.stop.wishes, removed);
+        let (own, late) = (&mut self.own, &self.late);
+        let watch = move || {
+            if let Some(write) = late.take() {
+                own.derive(|| write(state));
+            }
+            removed()
+        };
+        let outcome = self.supervisor.run_while(&spec, &self.stop.wishes, watch);
         self.interference.extend(self.own.changed());
         match outcome {
             Ok(mut run) => {

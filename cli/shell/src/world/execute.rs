@@ -53,7 +53,7 @@ impl RealWorld {
         }
         let told = self.told(state, iteration, &self.run.context(), &ask);
         let run = match self.held_or_not(job, told) {
-            Ok(job) => self.command(job).1,
+            Ok(job) => self.command(state, job).1,
             Err(refusal) => zones::not_entered(Zone::Agent, refusal),
         };
         Observation::Executed {

@@ -13,6 +13,7 @@ mod execute;
 pub(crate) mod hermetic;
 mod ids;
 pub(crate) mod in_place;
+pub(crate) mod late;
 mod listed;
 mod output;
 mod outputs;
@@ -54,6 +55,7 @@ pub use check::Oracle;
 pub(crate) use command::argv;
 pub(crate) use detection::detection;
 pub use execute::resolve_programs;
+use late::Late;
 use outputs::Marks;
 use own::OwnFiles;
 use relocated::Renamed;
@@ -108,6 +110,8 @@ pub struct RealWorld {
     /// What the agent is given.
     given: context::Given,
     pub(crate) own: OwnFiles,
+    /// What is written of them while a command runs.
+    late: Late,
     /// The governor's own files that somebody else changed, until the effect under way reports them.
     pub(crate) interference: BTreeSet<String>,
     /// This life has walked the tree.
@@ -144,6 +148,7 @@ impl RealWorld {
             marks: Marks::default(),
             given: context::Given::default(),
             own: OwnFiles::new(&workdir, &run),
+            late: Late::default(),
             interference: BTreeSet::new(),
             walked: false,
             surroundings: None,
@@ -172,6 +177,12 @@ impl RealWorld {
             surroundings: Some(surroundings),
             ..self
         }
+    }
+
+    /// What is put there is written while a command runs.
+    #[must_use]
+    pub(crate) fn with_late(self, late: Late) -> Self {
+        Self { late, ..self }
     }
 
     /// Where the contract asks for zones, commands run in them from here on.

@@ -25,6 +25,8 @@ type Fact = Option<(u64, i64, i64, u64)>;
 /// In the state directory: their content and their change times stay as a life finds them. Only a run that begins
 /// makes an entry in `runs`, and this one holds the lock.
 const STILL: [&str; 4] = ["LOCK", "state.json", ".gitignore", "runs"];
+/// The one of them that is a link.
+const LINK: &str = "state.json";
 /// In the state directory: what is in it changes by the governor's own doing, and checks itself when it is read.
 const KEPT: &str = "objects";
 /// In the run's directory: what the governor derives from the journal.
@@ -36,6 +38,9 @@ const TICK_MS: u64 = 100;
 
 /// The last names in a journal: its two newest segments, the lock, the signed checkpoints.
 const WRITABLE: usize = 4;
+
+/// The lock of a journal.
+const LOCK_NAME: &str = "LOCK";
 
 /// Room for the names of a journal's files; more of them take more calls.
 const LISTING_BYTES: usize = 2048;
@@ -51,6 +56,9 @@ pub(crate) struct OwnFiles {
 #[derive(Debug)]
 struct Seen {
     dirs: Dirs,
+    /// The state directory: as long as it is the same, so is what each name in it leads to. Nothing when it had
+    /// changed shortly before.
+    top: Fact,
     still: [Fact; STILL.len()],
     kept: [Fact; 2],
     written: [Fact; WRITTEN.len()],
@@ -67,6 +75,7 @@ struct Seen {
 #[derive(Debug)]
 struct Dirs {
     state: OwnedFd,
+    state_inode: Option<u64>,
     run: OwnedFd,
     /// Nothing when somebody removed it.
     journal: Option<OwnedFd>,
@@ -91,14 +100,25 @@ impl OwnFiles {
         }
     }
 
+    /// Lets the governor replace `state.json` while a command runs, unless somebody else has changed what is derived.
+    pub(super) fn derive(&mut self, write: impl FnOnce()) {
+        if let Some(seen) = &mut self.seen
+            && seen.dirs.written() == seen.written
+        {
+            write();
+            let [_, state] = seen.dirs.written();
+            seen.written[1] = state;
+        }
+    }
+
     /// What somebody else changed since: one name for all of it when all of it is gone.
     pub(super) fn changed(&mut self) -> Vec<String> {
         let state = Path::new(STATE_DIR);
-        let in_place = |open: &OwnedFd| same(stat(self.workdir.join(state)), fstat(open));
+        let top = fact(stat(self.workdir.join(state)));
         let mut before = self.seen.take();
         if let Some(seen) = &mut before
-            && in_place(&seen.dirs.state)
-            && !seen.differs()
+            && top.is_some_and(|(inode, ..)| Some(inode) == seen.dirs.state_inode)
+            && !seen.differs(top)
         {
             self.seen = before;
             return Vec::new();
@@ -133,6 +153,7 @@ impl Dirs {
         let journal = openat(&run, "journal", flags, Mode::empty()).ok();
         let way = way.join("journal");
         Ok(Self {
+            state_inode: fact(fstat(&state)).map(|(inode, ..)| inode),
             state,
             run,
             journal,
@@ -142,6 +163,14 @@ impl Dirs {
 
     fn still(&self) -> [Fact; STILL.len()] {
         STILL.map(|name| fact(statat(&self.state, name, AtFlags::SYMLINK_NOFOLLOW)))
+    }
+
+    /// Whether a name below differs that the state directory itself does not tell of.
+    fn content_differs(&self, [_, journal]: &[Fact; 2], still: &[Fact; STILL.len()]) -> bool {
+        let differs = |(name, was): (&str, &Fact)| fact(statat(&self.state, name, AtFlags::SYMLINK_NOFOLLOW)) != *was;
+        // A link has no content to write to.
+        let written = STILL.into_iter().zip(still).filter(|(name, _)| *name != LINK);
+        inode(statat(&self.state, &self.way, AtFlags::SYMLINK_NOFOLLOW)) != *journal || written.into_iter().any(differs)
     }
 
     fn kept(&self) -> [Fact; 2] {
@@ -159,11 +188,11 @@ impl Dirs {
 
     /// The same, once its next change will have another time.
     fn listed(&self) -> Fact {
-        let seen = self.journal();
-        let (_, _, second, nanosecond) = seen?;
-        let changed_ms = u64::try_from(second).ok()? * 1000 + nanosecond / 1_000_000;
-        let settled = clock::stamp().wall_ms > changed_ms.saturating_add(TICK_MS);
-        settled.then_some(seen)?
+        settled(self.journal())
+    }
+
+    fn top(&self) -> Fact {
+        settled(fact(fstat(&self.state)))
     }
 
     fn segment(&self, name: &OsStr) -> Fact {
@@ -209,6 +238,7 @@ impl Dirs {
 impl Seen {
     fn all(dirs: Dirs) -> Self {
         Self {
+            top: dirs.top(),
             still: dirs.still(),
             kept: dirs.kept(),
             written: dirs.written(),
@@ -231,19 +261,28 @@ impl Seen {
             self.listed = listed;
         }
         let written = self.segments.iter_mut().rev().take(WRITABLE);
+        // The lock is signed when a life begins, and never written again.
+        let written = written.filter(|(name, _)| name != LOCK_NAME);
         written.for_each(|(name, fact)| *fact = self.dirs.segment(name));
     }
 
-    fn differs(&mut self) -> bool {
+    /// `top` is what the name of the state directory leads to.
+    fn differs(&mut self, top: Fact) -> bool {
         self.turn += 1;
         let dirs = &self.dirs;
+        if self.top.is_none() || self.top != top {
+            // Before the looks at what is in it: what changes from here on shows next time.
+            self.top = dirs.top();
+            if dirs.kept() != self.kept || dirs.still() != self.still {
+                return true;
+            }
+        }
         let listed = self.listed.is_some() && dirs.journal() == self.listed;
         let names_stay = listed || dirs.names().iter().eq(self.segments.iter().map(|(name, _)| name));
         !names_stay
             || self.in_turn().any(|(name, fact)| dirs.segment(name) != *fact)
             || dirs.written() != self.written
-            || dirs.kept() != self.kept
-            || dirs.still() != self.still
+            || dirs.content_differs(&self.kept, &self.still)
     }
 
     /// The files of the journal that may still be written, and one of the sealed ones: a look costs the same however
@@ -272,8 +311,12 @@ impl Seen {
     }
 }
 
-fn same(one: rustix::io::Result<Stat>, other: rustix::io::Result<Stat>) -> bool {
-    inode(one).is_some_and(|inode_of_one| inode(other) == Some(inode_of_one))
+/// A directory that was changed so long ago that its next change will have another time.
+fn settled(seen: Fact) -> Fact {
+    let (_, _, second, nanosecond) = seen?;
+    let changed_ms = u64::try_from(second).ok()? * 1000 + nanosecond / 1_000_000;
+    let settled = clock::stamp().wall_ms > changed_ms.saturating_add(TICK_MS);
+    settled.then_some(seen)?
 }
 
 fn fact(seen: rustix::io::Result<Stat>) -> Fact {
@@ -297,6 +340,8 @@ fn names_that_differ<T: PartialEq>(before: &[(OsString, T)], after: &[(OsString,
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, Instant};
+
     use super::*;
     use crate::paths::{RunId, StateDir};
 
@@ -344,6 +389,41 @@ mod tests {
         fs::write(run.journal().join("00000002.seg"), "new").unwrap();
         fs::write(run.receipt(), "a line").unwrap();
         assert_eq!(during(&mut own, || ()), [""; 0]);
+    }
+
+    #[test]
+    fn what_the_governor_derives_during_a_command_is_no_finding_and_hides_none() {
+        let (_workdir, run, mut own) = run_of(2);
+        fs::write(run.state_file(), "{}").unwrap();
+        let derive = |own: &mut OwnFiles| own.derive(|| fs::write(run.state_file(), "{ }").unwrap());
+        own.before();
+        derive(&mut own);
+        assert_eq!(own.changed(), [""; 0]);
+        own.before();
+        fs::write(run.state_file(), "forged").unwrap();
+        derive(&mut own);
+        assert_eq!(fs::read_to_string(run.state_file()).unwrap(), "forged");
+        assert_eq!(own.changed(), [".loopexec/runs/own/state.json"]);
+        own.before();
+        derive(&mut own);
+        fs::write(run.receipt(), "forged").unwrap();
+        assert_eq!(own.changed(), [".loopexec/runs/own/receipt.jsonl"]);
+    }
+
+    #[test]
+    fn a_name_that_leads_elsewhere_is_found_where_only_its_directory_is_looked_at() {
+        let (workdir, _run, mut own) = run_of(2);
+        let until = Instant::now() + Duration::from_secs(20);
+        while own.seen.as_ref().is_none_or(|seen| seen.top.is_none()) && Instant::now() < until {
+            assert_eq!(during(&mut own, || ()), [""; 0]);
+        }
+        let state = workdir.path().join(STATE_DIR);
+        fs::create_dir(state.join("other")).unwrap();
+        let swapped = during(&mut own, || {
+            fs::rename(state.join(KEPT), state.join("gone")).unwrap();
+            fs::rename(state.join("other"), state.join(KEPT)).unwrap();
+        });
+        assert_eq!(swapped, [".loopexec/objects"]);
     }
 
     #[test]

@@ -112,7 +112,7 @@ impl RealWorld {
                     within: Some(within),
                     ..job
                 };
-                let (_, mut run) = self.command(job);
+                let (_, mut run) = self.command(state, job);
                 let is_usable = run.outcome != RunOutcome::ZoneRefused && run.stop != StopCause::VolumeCap;
                 if is_usable && self.zones.as_ref().is_some_and(|zones| zones.agent.is_some()) {
                     match self.bring_back(before) {

@@ -39,9 +39,14 @@ impl Ground {
     pub(super) fn look(&mut self, file: &Path, way: Way) -> Option<Metadata> {
         let seen = way.look(file);
         self.is_loose |= seen.as_ref().is_some_and(|meta| !settled(meta));
-        let known = self.files.iter().any(|(known, by, _)| known == file && *by == way);
-        if !known {
-            self.files.push((file.to_path_buf(), way, seen.as_ref().map(stat)));
+        let now = seen.as_ref().map(stat);
+        // The end of a way is looked at from its beginning: a file that was moved has another time.
+        let is_end = way == Way::Itself && seen.as_ref().is_some_and(Metadata::is_file);
+        let is_known = |(known, by, was): &(PathBuf, Way, Option<Stat>)| {
+            known == file && *by == way || is_end && *by == Way::Behind && *was == now
+        };
+        if !self.files.iter().any(is_known) {
+            self.files.push((file.to_path_buf(), way, now));
         }
         seen
     }

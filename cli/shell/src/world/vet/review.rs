@@ -104,17 +104,20 @@ impl RealWorld {
             copy
         };
         let bounds = &state.facts.bounds;
-        let (mut run, fact) = self.command(Job {
-            place: Some(place),
-            within: None,
-            argv: argv(command),
-            env: vec![("LOOPEXEC_RUN_ID".into(), self.run.id().as_str().into())],
-            input: Input::Bytes(question),
-            output: Output::Read(&policy.capture),
-            limits: limits(bounds, Some(policy.guards.judge_timeout_ms), time_left_ms),
-            umask: None,
-            label: format!("judge-{}-{}", request.iteration, request.attempt),
-        });
+        let (mut run, fact) = self.command(
+            state,
+            Job {
+                place: Some(place),
+                within: None,
+                argv: argv(command),
+                env: vec![("LOOPEXEC_RUN_ID".into(), self.run.id().as_str().into())],
+                input: Input::Bytes(question),
+                output: Output::Read(&policy.capture),
+                limits: limits(bounds, Some(policy.guards.judge_timeout_ms), time_left_ms),
+                umask: None,
+                label: format!("judge-{}-{}", request.iteration, request.attempt),
+            },
+        );
         let review = answered(&run, fact.stop, &self.secrets);
         output::forget(&mut run);
         Ok(Ran {
