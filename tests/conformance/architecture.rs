@@ -111,6 +111,7 @@ const BANS: &[Ban] = &[
             "cli/shell/src/zone/credential/marker.rs",
             "cli/shell/src/world/listed.rs",
             "cli/shell/src/world/outputs.rs",
+            "cli/shell/src/world/in_source.rs",
             "cli/shell/src/world/shared.rs",
             "cli/shell/src/world/surface.rs",
             "cli/shell/src/world/toolchain.rs",

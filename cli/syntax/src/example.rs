@@ -1,5 +1,7 @@
 //! Examples in the documentation of a product, which a runner takes for tests.
 
+use std::collections::BTreeMap;
+
 use crate::Language;
 use crate::tree::{Id, Tree, Unknown};
 
@@ -18,6 +20,33 @@ pub fn examples(language: Language, source: &[u8], name: &str) -> Result<Vec<Str
     let mut found = documented.filter(|examples| !examples.is_empty());
     let only = found.next().filter(|_| found.next().is_none());
     Ok(only.unwrap_or_default())
+}
+
+/// The text of each example of every definition that has some, by the definition's name; those of the source itself under
+/// none.
+///
+/// # Errors
+/// [`Unknown`] where nothing can be said about the source.
+pub fn examples_by_name(language: Language, source: &[u8]) -> Result<BTreeMap<String, Vec<String>>, Unknown> {
+    let tree = Tree::parse(language.grammar, source)?;
+    let mut found = BTreeMap::<String, Vec<String>>::new();
+    for id in tree.all() {
+        let Some(name) = tree.field(id, "name") else { continue };
+        let own = [fenced(&comments(&tree, id)), prompted(docstring(&tree, id))].concat();
+        if !own.is_empty() {
+            found.entry(tree.text(name).to_owned()).or_default().extend(own);
+        }
+    }
+    let text = String::from_utf8_lossy(source);
+    let inner = text.lines().filter_map(|line| line.trim_start().strip_prefix("//!"));
+    let mut own = fenced(&inner.map(|line| line.trim().to_owned()).collect::<Vec<_>>());
+    let first = tree.all().next().and_then(|root| tree.parts(root).next());
+    let documents = first.filter(|id| (tree.grammar.documentation)(&tree, *id));
+    own.extend(documents.map_or_else(Vec::new, |id| prompted(tree.text(id))));
+    if !own.is_empty() {
+        found.insert(String::new(), own);
+    }
+    Ok(found)
 }
 
 /// The lines of documentation that stand as comments before a definition.
@@ -86,6 +115,26 @@ mod tests {
         let python =
             "def total(x):\n    \"\"\"Adds.\n\n    >>> total(1)\n    1\n\n    Words.\n    \"\"\"\n    return x\n";
         assert_eq!(of("a.py", python), [">>> total(1)\n1"]);
+    }
+
+    #[test]
+    fn examples_of_a_source_are_known_by_what_they_document() {
+        let by_name = |path: &str, source: &str| {
+            let found = examples_by_name(Language::of(path).unwrap(), source.as_bytes()).unwrap();
+            found
+                .into_iter()
+                .map(|(name, own)| format!("{name}: {}", own.join("|")))
+                .collect::<Vec<_>>()
+        };
+        let rust = "//! ```\n//! one();\n//! ```\n\n/// ```\n/// two();\n/// ```\nfn total() {}\n\n/// Words.\nfn other() {}\n";
+        assert_eq!(by_name("a.rs", rust), [": ```\none();", "total: ```\ntwo();"]);
+        let python = "\"\"\"Sums.\n\n>>> total(1)\n1\n\"\"\"\n\ndef total(x):\n    \"\"\"Adds.\n\n    >>> total(2)\n    2\n    \"\"\"\n    return x\n";
+        let found = by_name("a.py", python);
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert!(
+            found[0].starts_with(": >>> total(1)") && found[1].starts_with("total: >>> total(2)"),
+            "{found:?}"
+        );
     }
 
     #[test]

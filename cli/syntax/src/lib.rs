@@ -5,6 +5,7 @@
 //!                                +--> mutants         one change each, that still parses (5.6.4, 5.6.5)
 //!                                +--> functions       what a product defines, and where
 //!                                +--> is_same_test, examples  which test another one is, where a product moved (5.3.3)
+//!                                +--> standing        what became of the tests within a product, where they stand (5.4.13)
 //!                                +--> contradictions  two assertions that nobody can satisfy (4.3.10)
 //! ```
 //!
@@ -27,17 +28,19 @@ mod grammar;
 pub mod language;
 mod mutant;
 mod relocation;
+mod standing;
 mod suite;
 mod tree;
 
 pub use around::around;
 pub use body::Body;
 pub use contradiction::{Contradiction, Demanded, contradictions};
-pub use example::examples;
+pub use example::{examples, examples_by_name};
 pub use function::{Function, functions};
 pub use language::Language;
 pub use mutant::{Mutant, Operator, What, apply, mutants, respelled};
 pub use relocation::is_same_test;
+pub use standing::{Standing, standing};
 pub use suite::{Parsed, Test, tests};
 pub use tree::{DEPTH_MAX, NODES_MAX, SIZE_MAX_BYTES, Unknown};
 

@@ -37,7 +37,7 @@ pub fn is_same_test(
 }
 
 /// A test and where it stands.
-struct Place<'t, 's> {
+pub(crate) struct Place<'t, 's> {
     tree: &'t Tree<'s>,
     case: Case,
     /// The outermost part around it that holds nothing but tests.
@@ -46,15 +46,15 @@ struct Place<'t, 's> {
 }
 
 /// An item beside tests.
-struct Part {
-    id: Id,
-    form: Body,
-    imports: bool,
+pub(crate) struct Part {
+    pub(crate) id: Id,
+    pub(crate) form: Body,
+    pub(crate) imports: bool,
 }
 
 impl<'t, 's> Place<'t, 's> {
     /// The only test of this path.
-    fn of(tree: &'t Tree<'s>, path: &[String]) -> Option<Self> {
+    pub(crate) fn of(tree: &'t Tree<'s>, path: &[String]) -> Option<Self> {
         let cases = cases(tree);
         let tests = cases.iter().map(|(_, case)| case.whole).collect();
         let mut named = cases.into_iter().filter(|(known, _)| known == path);
@@ -70,7 +70,7 @@ impl<'t, 's> Place<'t, 's> {
     }
 
     /// The test with its marks, without its name.
-    fn whole(&self) -> Vec<Body> {
+    pub(crate) fn whole(&self) -> Vec<Body> {
         let own = Some(self.case.name.as_str());
         let marks = marks(self.tree, self.case.whole);
         marks
@@ -104,7 +104,7 @@ impl<'t, 's> Place<'t, 's> {
     }
 
     /// What brings the macros and assertions of the test into its source is the same in both.
-    fn speaks_as(&self, other: &Self) -> bool {
+    pub(crate) fn speaks_as(&self, other: &Self) -> bool {
         let called = self.called();
         let brings = |place: &Self| -> HashSet<Body> {
             let tree = place.tree;
@@ -136,7 +136,7 @@ impl<'t, 's> Place<'t, 's> {
     }
 
     /// Items of the part for tests that are no tests; none where the language keeps no list of items there.
-    fn parts(&self) -> Option<Vec<Part>> {
+    pub(crate) fn parts(&self) -> Option<Vec<Part>> {
         let mut open = vec![self.around];
         let mut found = Vec::new();
         while let Some(group) = open.pop() {
@@ -167,7 +167,7 @@ impl<'t, 's> Place<'t, 's> {
         Some(found)
     }
 
-    fn form_of_around(&self) -> Body {
+    pub(crate) fn form_of_around(&self) -> Body {
         let is_test = |id: Id| {
             let alone = |id: Id| {
                 self.tree
@@ -179,7 +179,16 @@ impl<'t, 's> Place<'t, 's> {
         body::without(self.tree, self.around, None, &is_test)
     }
 
-    fn words(&self, id: Id) -> impl Iterator<Item = &'s str> + '_ {
+    pub(crate) fn test(&self) -> Id {
+        self.case.whole
+    }
+
+    /// The import takes whatever there is.
+    pub(crate) fn takes_all(&self, import: Id) -> bool {
+        self.tree.within(import).any(|id| self.tree.text(id) == "*")
+    }
+
+    pub(crate) fn words(&self, id: Id) -> impl Iterator<Item = &'s str> + '_ {
         let leaves = self.tree.within(id).filter(|id| self.tree.leaf(*id));
         leaves
             .filter(|id| self.tree.kind(*id).ends_with("identifier"))
@@ -187,7 +196,7 @@ impl<'t, 's> Place<'t, 's> {
     }
 
     /// What an item is known by: its name, or the types that it gives something to.
-    fn names(&self, id: Id) -> Vec<&'s str> {
+    pub(crate) fn names(&self, id: Id) -> Vec<&'s str> {
         if let Some(name) = self.tree.field(id, "name") {
             return vec![self.tree.text(name)];
         }

@@ -62,15 +62,16 @@ fn an_assertion_taken_out_of_a_product_file_is_missed() {
         ),
     ];
     for (name, exec) in cheats {
-        let said = shop().run(exec, CHECK, &[]);
-        let found = (said.exit, said.reason().to_owned(), said.cause().to_owned());
-        assert_eq!(
-            found,
-            (13, MIV.to_owned(), "assertion_count".to_owned()),
-            "{name}: {}",
-            said.why()
-        );
-        assert!(said.why().contains("src/lib.rs"), "{name}: {}", said.why());
+        // The file is held to its tests, and where the contract exempts it, to how much they assert.
+        for (flags, cause) in [
+            (&[][..], "protected_manifest"),
+            (&["--allow", "src/lib.rs"], "assertion_count"),
+        ] {
+            let said = shop().run(exec, CHECK, flags);
+            let found = (said.exit, said.reason(), said.cause());
+            assert_eq!(found, (13, MIV, cause), "{name}: {}", said.why());
+            assert!(said.why().contains("src/lib.rs"), "{name}: {}", said.why());
+        }
     }
 }
 
@@ -110,4 +111,93 @@ fn a_python_module_with_its_own_tests_is_the_work_and_its_tests_are_not() {
         let said = project.run("sed -i 's/== 1/== 2/' calc.py", &check, &flags);
         said.halted(13, MIV, "protected_manifest");
     }
+}
+
+const DOCUMENTED: &str = "\
+/// Adds up.
+///
+/// ```
+/// assert_eq!(shop::total(&[1, 2]), 3);
+/// ```
+";
+
+fn documented() -> Project {
+    let project = shop();
+    project.write("src/lib.rs", &format!("{DOCUMENTED}{LIB}"));
+    project.git(&["commit", "-qam", "documented"]);
+    project
+}
+
+#[test]
+fn a_test_of_rust_beside_the_product_and_an_example_are_held_to_what_they_were() {
+    if !available("cargo") {
+        return;
+    }
+    let fast = OTHERS.map(|name| ["--guard-off", name]);
+    let split = "sed -n '/^mod tests {/,$p' src/lib.rs | sed '1d;$d' > src/tests.rs; sed -i '/^mod tests {/,$d' src/lib.rs; echo 'mod tests;' >> src/lib.rs";
+    let cheats = [
+        (
+            "another value",
+            "sed -i 's/    assert_eq!(total(&\\[1, 2\\]), 3)/    assert_eq!(total(\\&[1, 2]), 4)/' src/lib.rs"
+                .to_owned(),
+        ),
+        (
+            "another helper",
+            "sed -i 's/total(prices), sum/total(prices), sum + 1/' src/lib.rs".to_owned(),
+        ),
+        (
+            "another product",
+            format!(
+                "{HONEST}; sed -i 's/use super::.;/&\\n    use crate::bent::total;/' src/lib.rs; printf 'pub mod bent {{ pub fn total(p: &[u32]) -> u32 {{ p.iter().sum() }} }}\\n' >> src/lib.rs"
+            ),
+        ),
+        (
+            "another example",
+            format!("{HONEST}; sed -i '/^\\/\\/\\/ assert/s/, 3/, 1 + 2/' src/lib.rs"),
+        ),
+        (
+            "another value elsewhere",
+            format!(
+                "{split}; sed -i 's/(&\\[1, 2\\]), 3)/(\\&[1, 2]), 4)/; s/7, 7|7], 7/7], 8/' src/tests.rs; sed -i 's/\\[7\\], 7/[7], 8/' src/tests.rs"
+            ),
+        ),
+    ];
+    for (name, exec) in cheats {
+        for policy in ["frozen", "extend"] {
+            let flags = [&["--surface", policy, "--max-iterations", "1"], fast.as_flattened()].concat();
+            let said = documented().run(&exec, CHECK, &flags);
+            let found = (said.reason(), said.cause());
+            assert_eq!(found, (MIV, "protected_manifest"), "{name} {policy}: {}", said.why());
+            assert!(said.why().contains("src/lib.rs"), "{name}: {}", said.why());
+        }
+    }
+    let honest = [
+        (
+            "words",
+            format!(
+                "{HONEST}; sed -i 's/Adds up/Adds all of them up/; s/fn one() {{/fn two() {{ check(\\&[1, 1], 2); }}\\n    #[test]\\n    &/' src/lib.rs"
+            ),
+        ),
+        ("another source for the tests", format!("{HONEST}; {split}")),
+        (
+            "an example more",
+            format!("{HONEST}; sed -i '1i /// ```\\n/// assert_eq!(shop::total(\\&[]), 0);\\n/// ```' src/lib.rs"),
+        ),
+    ];
+    for (name, exec) in honest {
+        let said = documented().run(&exec, CHECK, fast.as_flattened());
+        assert_eq!(said.reason(), "success_condition_met", "{name}: {}", said.why());
+    }
+}
+
+#[test]
+fn an_example_of_python_is_held_to_what_it_was() {
+    let Some(python) = python_with_pytest() else { return };
+    let calc =
+        "def total(xs):\n    \"\"\"Adds up.\n\n    >>> total([1, 2])\n    3\n    \"\"\"\n    return sum(xs) + 1\n";
+    let check = format!("{python} -m pytest -q -p no:cacheprovider --doctest-modules");
+    let fast = OTHERS.map(|name| ["--guard-off", name]);
+    let run = |exec: &str| Project::committed(&[("calc.py", calc)]).run(exec, &check, fast.as_flattened());
+    run("sed -i 's/ + 1$//; s/Adds up/Adds all up/' calc.py").converged(1);
+    run("sed -i 's/^    3$/    4/' calc.py").halted(13, MIV, "protected_manifest");
 }

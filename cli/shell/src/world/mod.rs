@@ -13,6 +13,7 @@ mod execute;
 pub(crate) mod hermetic;
 mod ids;
 pub(crate) mod in_place;
+mod in_source;
 pub(crate) mod late;
 mod listed;
 mod output;

@@ -104,8 +104,16 @@ fn paired(lost: &[&str], fresh: &[&str], before: &Sources<'_>, after: &Sources<'
     pairs.map(|(old, now)| ((*now).to_owned(), (*old).to_owned())).collect()
 }
 
+/// The source whose documentation this member is an example of; several packages may have one of that name.
+pub(super) fn example_file(id: &str) -> Option<String> {
+    match Unit::of(id)? {
+        Unit::Example { files, .. } => files.into_iter().next(),
+        Unit::Test(_) => None,
+    }
+}
+
 /// What comes behind every mark.
-fn last_name(id: &str) -> &str {
+pub(super) fn last_name(id: &str) -> &str {
     let marks = [" > ", "::"];
     let bare = id.split_once(" - ").map_or(id, |(_, item)| item);
     let end = marks

@@ -16,13 +16,14 @@ use engine::guard::surface;
 use serde::{Deserialize, Serialize};
 use syntax::{Body, Language};
 
+use super::in_source::InSource;
 use crate::tree::{Entry, Kind};
 
 /// Longer sources are nothing that a person wrote.
 const SOURCE_MAX_BYTES: u64 = 1 << 20;
 
 /// Reads content by its digest, or says why not.
-type Content<'c> = &'c dyn Fn(&[u8; 32]) -> Result<Vec<u8>, String>;
+pub(super) type Content<'c> = &'c dyn Fn(&[u8; 32]) -> Result<Vec<u8>, String>;
 
 /// The files that members of t0 were collected from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,6 +31,9 @@ pub(super) struct Suites {
     files: BTreeSet<Bytes>,
     /// Those of them that are the product as well.
     shared: BTreeMap<Bytes, Held>,
+    /// Sources that hold members and are no file of tests for it.
+    #[serde(default)]
+    in_source: InSource,
 }
 
 /// The tests of one such file.
@@ -43,8 +47,10 @@ struct Held {
 
 impl Suites {
     pub(super) fn new(files: BTreeSet<Bytes>) -> Self {
-        let shared = BTreeMap::new();
-        Self { files, shared }
+        Self {
+            files,
+            ..Self::default()
+        }
     }
 
     /// Whether tests were collected from this file.
@@ -67,7 +73,12 @@ impl Suites {
     }
 
     /// Tells the product from the tests, by what the tree of t0 holds. What cannot be read stays a file of tests.
-    pub(super) fn settle(&mut self, entries: &[Entry], policy: &GuardPolicy, content: Content<'_>) {
+    pub(super) fn settle(&mut self, entries: &[Entry], policy: &GuardPolicy, members: &[&str], content: Content<'_>) {
+        let product = sources(entries).filter(|entry| {
+            let path = Bytes(entry.path.clone());
+            !self.holds(&path) && is_unnamed(policy, &entry.path)
+        });
+        self.in_source = InSource::settle(product, members, content);
         let own = |entry: &&Entry| self.files.contains(&Bytes(entry.path.clone())) && is_unnamed(policy, &entry.path);
         let candidates: Vec<&Entry> = sources(entries).filter(own).collect();
         if candidates.is_empty() {
@@ -108,11 +119,8 @@ impl Suites {
                 before.content.0 != entry.digest && now().is_none_or(|now| !before.stands_in(&now))
             })
         };
-        self.shared
-            .iter()
-            .filter(differs)
-            .map(|(path, _)| path.clone())
-            .collect()
+        let shared = self.shared.iter().filter(differs).map(|(path, _)| path.clone());
+        shared.chain(self.in_source.rewritten(entries, content)).collect()
     }
 }
 
@@ -203,7 +211,7 @@ mod tests {
 
     fn settled(files: &[(&str, &str)], collected: &str) -> Suites {
         let mut suites = Suites::new([Bytes::from(collected)].into());
-        suites.settle(&entries(files), &GuardPolicy::default(), &content(files));
+        suites.settle(&entries(files), &GuardPolicy::default(), &[], &content(files));
         suites
     }
 

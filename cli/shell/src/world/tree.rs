@@ -100,7 +100,8 @@ impl RealWorld {
         let mut suites = suites;
         let rewritten = match base {
             None => {
-                suites.settle(entries, policy, &content);
+                let members: Vec<&str> = state.facts.members.iter().map(|(id, _)| id.as_str()).collect();
+                suites.settle(entries, policy, &members, &content);
                 Vec::new()
             }
             Some(_) => suites.rewritten(entries, &content),
