@@ -38,7 +38,7 @@ pub fn is_same_test(
 
 /// A test and where it stands.
 pub(crate) struct Place<'t, 's> {
-    tree: &'t Tree<'s>,
+    pub(crate) tree: &'t Tree<'s>,
     case: Case,
     /// The outermost part around it that holds nothing but tests.
     around: Id,

@@ -90,11 +90,32 @@ impl Place<'_, '_> {
         let is_redirected =
             gone.iter().any(|part| takes_all(self, &part)) && new.iter().any(|part| takes_all(other, &part));
         !is_redirected
-            && !new.iter().any(|part| is_spoken(other, part))
+            && !new
+                .iter()
+                .filter(|part| {
+                    !mine
+                        .iter()
+                        .any(|all| self.takes_all(all.id) && other.is_one_of(part, self, all))
+                })
+                .any(|part| is_spoken(other, part))
             && !gone
                 .iter()
                 .filter(|part| !part.imports)
                 .any(|part| is_spoken(self, part))
+    }
+
+    /// The import brings by name what an import of everything brought before, from the same place.
+    fn is_one_of(&self, part: &Part, earlier: &Self, all: &Part) -> bool {
+        let words = |place: &Self, part: &Part| -> Vec<&str> {
+            let leaves = place.tree.within(part.id).filter(|id| place.tree.leaf(*id));
+            leaves.map(|id| place.tree.text(id)).collect()
+        };
+        let (all, named) = (words(earlier, all), words(self, part));
+        let Some(place) = all.iter().position(|word| *word == "*").and_then(|at| all.get(..at)) else {
+            return false;
+        };
+        let behind = named.strip_prefix(place).filter(|_| part.imports);
+        behind.is_some_and(|rest| !rest.iter().any(|word| ["as", "::", "*"].contains(word)))
     }
 }
 
@@ -117,6 +138,8 @@ mod tests {
         for (from, to) in [
             ("", ""),
             ("    const", "    // Why.\n    const"),
+            ("use super::*;", "use super::{add, Sum};"),
+            ("use super::*;", "use super::add;"),
             (
                 "check(add(1, 1), TWO)",
                 "check(\n        add(1, 1),\n        TWO,\n    )",
@@ -145,6 +168,9 @@ mod tests {
             ("    const", "    fn add(_: u8, _: u8) -> u8 { 2 }\n    const"),
             ("use super::*;", "use super::*;\n    use crate::bent::add;"),
             ("use super::*;", "use crate::bent::*;"),
+            ("use super::*;", "use super::bent::add;"),
+            ("use super::*;", "use super::{bent as add};"),
+            ("use super::*;", "use super::{bent::add};"),
             (
                 "use super::*;",
                 "use super::*;\n    macro_rules! check { ($($x:tt)*) => {} }",

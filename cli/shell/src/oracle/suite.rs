@@ -52,7 +52,8 @@ fn is_source(path: &str) -> bool {
 
 /// An example in the documentation of a module: `shop/price.py::shop.price.total`. Its file is the product.
 fn is_doctest(suite: &str, case: &str) -> bool {
-    let module = suite.trim_end_matches(".py").replace('/', ".");
+    let path = suite.trim_end_matches(".py");
+    let module = path.strip_suffix("/__init__").unwrap_or(path).replace('/', ".");
     let name = module.rsplit('.').next().unwrap_or(&module);
     [module.as_str(), name].iter().any(|module| {
         case.strip_prefix(module)
@@ -90,6 +91,10 @@ mod tests {
             ("slug_checks.SlugTest.test_lower", "slug_checks.py"),
         ] {
             assert_eq!(of(id), [file], "{id}");
+        }
+        // Examples in the documentation of a module, or of a package.
+        for id in ["shop/price.py::shop.price.total", "shop/__init__.py::shop.total"] {
+            assert!(of(id).is_empty(), "{id}");
         }
         assert_eq!(of("checks.price.Total.test_one"), ["checks.py", "checks/price.py"]);
     }

@@ -29,8 +29,13 @@ pub(super) struct InSource {
 }
 
 impl InSource {
-    /// What these members are in `sources`, which are the product.
-    pub(super) fn settle<'e>(sources: impl Iterator<Item = &'e Entry>, members: &[&str], content: Content<'_>) -> Self {
+    /// What these members are in `sources`, which are the product; of some it is known that their examples are members.
+    pub(super) fn settle<'e>(
+        sources: impl Iterator<Item = &'e Entry>,
+        members: &[&str],
+        known: &BTreeSet<Bytes>,
+        content: Content<'_>,
+    ) -> Self {
         let names: BTreeSet<&str> = members.iter().map(|id| last_name(id)).collect();
         let documented: BTreeSet<String> = members.iter().filter_map(|id| example_file(id)).collect();
         let is_documented = |path: &str| {
@@ -43,12 +48,13 @@ impl InSource {
             let Ok(path) = std::str::from_utf8(&entry.path) else {
                 continue;
             };
-            let (is_rust, is_documented) = (path.ends_with(".rs"), is_documented(path));
+            let key = Bytes(entry.path.clone());
+            let is_rust = path.ends_with(".rs");
+            let is_documented = known.contains(&key) || is_documented(path);
             let Some(language) = Language::of(path).filter(|_| is_rust || is_documented) else {
                 continue;
             };
             let Ok(bytes) = content(&entry.digest) else { continue };
-            let key = Bytes(entry.path.clone());
             found.sources.insert(key.clone(), Digest(entry.digest));
             if is_rust && speaks_of_tests(&bytes) {
                 let tests = syntax::tests(language, &bytes).map(|parsed| parsed.tests);

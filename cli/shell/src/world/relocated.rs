@@ -183,7 +183,7 @@ impl Unit {
             });
         }
         if let Some((file, name)) = id.split_once(".py::") {
-            let module = file.replace('/', ".");
+            let module = file.strip_suffix("/__init__").unwrap_or(file).replace('/', ".");
             let within = [module.as_str(), module.rsplit('.').next()?];
             let item = within
                 .iter()

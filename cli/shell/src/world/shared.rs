@@ -74,11 +74,13 @@ impl Suites {
 
     /// Tells the product from the tests, by what the tree of t0 holds. What cannot be read stays a file of tests.
     pub(super) fn settle(&mut self, entries: &[Entry], policy: &GuardPolicy, members: &[&str], content: Content<'_>) {
+        let documented = self.documented(entries, policy, members, content);
+        self.files.retain(|path| !documented.contains(path));
         let product = sources(entries).filter(|entry| {
             let path = Bytes(entry.path.clone());
             !self.holds(&path) && is_unnamed(policy, &entry.path)
         });
-        self.in_source = InSource::settle(product, members, content);
+        self.in_source = InSource::settle(product, members, &documented, content);
         let own = |entry: &&Entry| self.files.contains(&Bytes(entry.path.clone())) && is_unnamed(policy, &entry.path);
         let candidates: Vec<&Entry> = sources(entries).filter(own).collect();
         if candidates.is_empty() {
@@ -101,6 +103,35 @@ impl Suites {
                 .then(|| (Bytes(entry.path.clone()), held))
         };
         self.shared = candidates.iter().filter_map(held).collect();
+    }
+
+    /// Modules of Python without a test of their own, which members lead to that are called after examples: by unittest an
+    /// example of a method has the name that a test would have.
+    fn documented(
+        &self,
+        entries: &[Entry],
+        policy: &GuardPolicy,
+        members: &[&str],
+        content: Content<'_>,
+    ) -> BTreeSet<Bytes> {
+        let names: BTreeSet<&str> = members.iter().filter_map(|id| id.rsplit('.').next()).collect();
+        let is_documented = |entry: &&Entry| {
+            let own = self.files.contains(&Bytes(entry.path.clone())) && is_unnamed(policy, &entry.path);
+            let python = own
+                .then(|| Language::of(std::str::from_utf8(&entry.path).ok()?))
+                .flatten();
+            let Some((language, bytes)) = python.zip(content(&entry.digest).ok()) else {
+                return false;
+            };
+            let has_none = syntax::tests(language, &bytes).is_ok_and(|parsed| parsed.tests.is_empty());
+            has_none
+                && syntax::examples_by_name(language, &bytes)
+                    .is_ok_and(|examples| examples.keys().any(|name| names.contains(name.as_str())))
+        };
+        let found = sources(entries)
+            .filter(|entry| entry.path.ends_with(b".py"))
+            .filter(is_documented);
+        found.map(|entry| Bytes(entry.path.clone())).collect()
     }
 
     /// Files of both kinds whose tests of t0 are other ones now. A test that is gone is named by its member.
@@ -255,6 +286,22 @@ mod tests {
             "a.ts"
         ));
         assert!(is_suite(&[("a.test.ts", marked)], "a.test.ts"));
+    }
+
+    #[test]
+    fn a_module_whose_members_are_examples_is_the_product_and_its_examples_are_held() {
+        let till = "class Till:\n    def total(self):\n        \"\"\"Adds.\n\n        >>> Till().total()\n        3\n        \"\"\"\n        return 2\n";
+        let start = [("shop/price.py", till)];
+        let mut suites = Suites::new([Bytes::from("shop/price.py")].into());
+        let members = ["shop.price.Till.total"];
+        suites.settle(&entries(&start), &GuardPolicy::default(), &members, &content(&start));
+        assert!(!suites.holds(&Bytes::from("shop/price.py")));
+        let rewritten = |text: &str| {
+            let now = [("shop/price.py", text), ("before", till)];
+            suites.rewritten(&entries(&now[..1]), &content(&now)).len()
+        };
+        assert_eq!(rewritten(&till.replace("return 2", "return 3")), 0);
+        assert_eq!(rewritten(&till.replace("        3\n", "        2\n")), 1);
     }
 
     #[test]

@@ -256,7 +256,11 @@ impl<'a> Place<'a> {
             }
             Order::Alone(number) => {
                 let member = suite.alone(number).unwrap_or_default();
-                (member.to_owned(), order::Order::Alone(member))
+                let now = self.world.renamed.iter().find(|(_, old)| *old == member);
+                (
+                    member.to_owned(),
+                    order::Order::Alone(now.map_or(member, |(now, _)| now)),
+                )
             }
         };
         let check = &self.state.facts.policy().oracle.check;
