@@ -59,7 +59,7 @@ pub use outcome::{Captured, CommandRun, Outcome, StopCause, Survivor, Unmasked};
 pub use signals::{Signal, Signals};
 pub use supervise::supervise;
 pub use supervisor::{Supervisor, SupervisorOptions};
-pub(crate) use syscall::{close_on_exec_from, landlock_abi};
+pub(crate) use syscall::{close_on_exec_from, landlock_abi, spawn_into};
 pub use which::which;
 pub(crate) use which::{candidates, executable, path_of};
 pub use wish::{Wisher, Wishes, wishes};

@@ -35,8 +35,8 @@ pub(super) struct Cgroup {
 }
 
 impl Cgroup {
-    /// Puts the process that all others of the zone come from into one of its own.
-    pub(super) fn enter(process: u32, limits: &Limits) -> io::Result<Self> {
+    /// One that is limited, as far as may be, and empty.
+    pub(super) fn make(limits: &Limits) -> io::Result<Self> {
         let mounts = fs::read_to_string("/proc/self/mountinfo")?;
         let base = base(&mounts, &fs::read_to_string("/proc/self/cgroup")?).ok_or(ErrorKind::Unsupported)?;
         sweep(&base);
@@ -47,8 +47,12 @@ impl Cgroup {
         if pass_on(&base).and_then(|()| limit(&made.dir, limits)).is_ok() {
             made.tier = Tier::Cgroup;
         }
-        put(&made.dir.join("cgroup.procs"), &process.to_string())?;
         Ok(made)
+    }
+
+    /// What a process is started into.
+    pub(super) fn door(&self) -> io::Result<File> {
+        File::open(&self.dir)
     }
 
     /// The kernel ended something of it for want of memory.
@@ -146,8 +150,8 @@ fn limit(dir: &Path, limits: &Limits) -> io::Result<()> {
     put(&dir.join("memory.max"), &memory.to_string())?;
     // All of a zone goes, as it does where the watch ends it.
     put(&dir.join("memory.oom.group"), "1")?;
-    // The init is one more.
-    put(&dir.join("pids.max"), &limits.processes.saturating_add(1).to_string())?;
+    // bwrap and the init are two more.
+    put(&dir.join("pids.max"), &limits.processes.saturating_add(2).to_string())?;
     match put(&dir.join("memory.swap.max"), "0") {
         // A kernel without swap.
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
@@ -215,7 +219,7 @@ mod tests {
         }
         limit(dir.path(), &limits).unwrap();
         let read = |name: &str| fs::read_to_string(dir.path().join(name)).unwrap();
-        assert_eq!((read("memory.max"), read("pids.max")), ("1300".into(), "8".into()));
+        assert_eq!((read("memory.max"), read("pids.max")), ("1300".into(), "9".into()));
         assert!(!dir.path().join("memory.swap.max").exists());
         assert_eq!(counted("low 0\noom_kill 2\n", "oom_kill"), 2);
         assert_eq!(counted("oom_kill_group 3\n", "oom_kill"), 0);

@@ -12,9 +12,8 @@
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
-use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::process::ExitCode;
 
 use nix::sys::signal::SigSet;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -23,10 +22,10 @@ use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::process::{PidfdFlags, geteuid, getppid, getuid, pidfd_open, umask};
 
 use super::bwrap::{self, System};
-use super::control::{Line, Order};
 use super::outside::Outside;
-use super::plan::{Network, ZonePlan};
+use super::plan::ZonePlan;
 use super::report::{Refusal, RefusalCause, ZoneReport};
+use super::started::Started;
 use super::word::{Place, leave};
 use super::{backend, sources};
 use crate::process::close_on_exec_from;
@@ -103,14 +102,6 @@ fn read_plan() -> io::Result<ZonePlan> {
     postcard::from_bytes(&bytes).map_err(io::Error::other)
 }
 
-/// A bwrap that is on its way.
-pub(super) struct Started {
-    pub(super) bwrap: Child,
-    pub(super) line: Line,
-    /// What bwrap and init say when something is wrong.
-    pub(super) words: io::PipeReader,
-}
-
 fn start(plan: &ZonePlan) -> Result<Started, Refusal> {
     if let Some(container) = &plan.container {
         return Err(refuse(format!(
@@ -137,7 +128,7 @@ fn start(plan: &ZonePlan) -> Result<Started, Refusal> {
         list.push(0);
     }
     let list = file("arguments", &list).map_err(failed)?;
-    spawn(plan, user, &list).map_err(failed)
+    Started::spawn(plan, user, &list)
 }
 
 /// User and group to drop to; `None` where there is nothing to drop.
@@ -185,30 +176,4 @@ fn file(name: &str, content: &[u8]) -> io::Result<OwnedFd> {
     io::Seek::rewind(&mut file)?;
     fcntl_setfd(&file, FdFlags::empty())?;
     Ok(file.into())
-}
-
-fn spawn(plan: &ZonePlan, user: Option<(u32, u32)>, arguments: &OwnedFd) -> io::Result<Started> {
-    let (line, given) = Line::pair()?;
-    let (words, said) = io::pipe()?;
-    rustix::io::ioctl_fionbio(&words, true)?;
-    let mut command = Command::new(&plan.bwrap);
-    command
-        .args(["--args", &arguments.as_raw_fd().to_string()])
-        .args(bwrap::command())
-        .env_clear()
-        .stdin(given)
-        .stdout(Stdio::null())
-        .stderr(said)
-        .current_dir("/");
-    if let Some((user, group)) = user {
-        // With the first of them other groups go too.
-        command.uid(user).gid(group);
-    }
-    let bwrap = command.spawn()?;
-    // Ours of their ends.
-    drop(command);
-    let listen = matches!(plan.network, Network::Proxy(_));
-    // Refused, bwrap has ended already, and its words say why.
-    let _unheard = line.send(&Order::Look { listen }, &[]);
-    Ok(Started { bwrap, line, words })
 }

@@ -38,6 +38,7 @@ mod seccomp;
 pub(crate) mod secret_places;
 mod shown;
 mod sources;
+mod started;
 mod terms;
 mod toolchain;
 mod trial;

@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::cgroup::Cgroup;
 use super::control::{Order, Parcel, Word};
 use super::facts::{Seen, namespaces};
-use super::launch::{Parent, Started, refuse};
-use super::memory::{Held, children};
+use super::launch::{Parent, refuse};
+use super::memory::Held;
 use super::plan::{Network, ZonePlan};
 use super::proxy::Over;
 use super::report::{Ended, Refusal, Tier, ZoneReport};
+use super::started::Started;
 use super::watch::Kept;
 use super::way::Way;
 
@@ -29,10 +29,6 @@ const WALK: Duration = Duration::from_millis(20);
 const VOLUME: &str = "volume";
 
 const MEMORY: &str = "memory";
-
-/// Why a zone is not made where the contract asks for a cgroup.
-const NO_CGROUP: &str = "no cgroup of version 2 with memory and pids is delegated to loopexec here; start it by `systemd-run \
-                         --user --scope -p Delegate=yes`, or leave out --require-cgroup";
 
 /// What an ending zone is given before it is killed.
 const END_LIMIT: Duration = Duration::from_secs(2);
@@ -50,8 +46,6 @@ pub(super) struct Outside<'a> {
     way: Option<Way>,
     kept: Kept,
     held: Held,
-    /// That of the zone, where there is one to be had.
-    cgroup: Option<Cgroup>,
 }
 
 impl<'a> Outside<'a> {
@@ -65,7 +59,6 @@ impl<'a> Outside<'a> {
             way: None,
             kept: Kept::below(writable(plan)),
             held: Held::default(),
-            cgroup: None,
         }
     }
 
@@ -136,7 +129,7 @@ impl<'a> Outside<'a> {
                 self.seen = Some(*seen);
             }
             Word::Confined(confined) => {
-                let tier = self.cgroup.as_ref().map_or(Tier::Rlimit, |cgroup| cgroup.tier);
+                let tier = self.started.cgroup.as_ref().map_or(Tier::Rlimit, |cgroup| cgroup.tier);
                 self.report.facts = self.seen.as_ref().map(|seen| seen.told(self.plan, confined, tier))
             }
             Word::Segments { bytes } => self.held.segments_bytes = bytes,
@@ -155,7 +148,6 @@ impl<'a> Outside<'a> {
         if let Some(fault) = seen.fault(self.plan, &outside) {
             return Err(refuse(fault));
         }
-        self.enclose()?;
         let mut env = self.plan.env.clone();
         if let Network::Proxy(egress) = &self.plan.network {
             let way = Way::open(with, egress)?;
@@ -167,21 +159,6 @@ impl<'a> Outside<'a> {
         let (stdout, stderr) = (io::stdout(), io::stderr());
         let with = [parcel.as_fd(), stdout.as_fd(), stderr.as_fd()];
         self.started.line.send(&Order::Go, &with).map_err(failed)
-    }
-
-    /// Puts the zone into a cgroup, before anything of it may start.
-    fn enclose(&mut self) -> Result<(), Refusal> {
-        let entered = match children(self.started.bwrap.id()).first() {
-            Some(init) => Cgroup::enter(*init, &self.plan.limits),
-            None => Err(io::ErrorKind::NotFound.into()),
-        };
-        let is_enough = entered.as_ref().is_ok_and(|cgroup| cgroup.tier == Tier::Cgroup);
-        // Kept in any case: it cannot be removed before the zone is gone.
-        self.cgroup = entered.ok();
-        match self.plan.require_cgroup && !is_enough {
-            true => Err(refuse(NO_CGROUP.to_owned())),
-            false => Ok(()),
-        }
     }
 
     /// Ends a zone that holds more than it may.
@@ -227,14 +204,14 @@ impl<'a> Outside<'a> {
             let _gone = self.started.bwrap.kill();
             self.report.outlived = !self.closes(END_LIMIT);
         }
-        if let Some(cgroup) = &self.cgroup {
+        if let Some(cgroup) = &self.started.cgroup {
             self.report.outlived |= !cgroup.end(END_LIMIT);
             if cgroup.ran_out() {
                 self.report.cap.get_or_insert_with(|| MEMORY.to_owned());
                 self.report.ended = Some(Ended::Signaled(9));
             }
         }
-        let _reaped = self.started.bwrap.wait();
+        self.started.bwrap.wait();
     }
 
     /// Whether the other end is closed by then; late words are not heard any more.

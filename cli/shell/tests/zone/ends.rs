@@ -8,7 +8,7 @@ use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open}
 use shell::zone::{Bind, Fixture, Limits, Zone, ZonePlan, ZoneReport};
 
 use super::refusals::pretended;
-use super::support::{Room, below, launcher, run, sleeper, sleepers};
+use super::support::{Room, below, input, is_root, launcher, run, sleeper, sleepers};
 
 pub(crate) fn what_is_kept_on_disk_has_a_limit() {
     let room = Room::new();
@@ -74,7 +74,7 @@ pub(crate) fn what_cannot_be_ended_is_said_to_be_there() {
         )
     };
     // What is left holds the outputs of its command, so nobody waits for their end.
-    let mut running = launcher(&plan)
+    let mut running = without_cgroups(&plan)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
@@ -91,6 +91,21 @@ pub(crate) fn what_cannot_be_ended_is_said_to_be_there() {
     assert!(report.outlived && report.cap.as_deref() == Some("volume"), "{report:?}");
     assert_eq!(left.len(), 1, "nothing was left, so nothing was said of it");
     fs::remove_dir_all(plan.bwrap.parent().unwrap()).unwrap();
+}
+
+/// In a cgroup, everybody can be ended.
+fn without_cgroups(plan: &ZonePlan) -> Command {
+    let launcher = launcher(plan);
+    if !is_root() {
+        return launcher;
+    }
+    let mut command = Command::new("unshare");
+    command
+        .args(["--mount", "sh", "-c", "umount -a -l -t cgroup2; exec \"$@\"", "sh"])
+        .arg(launcher.get_program())
+        .args(launcher.get_args())
+        .stdin(input(plan));
+    command
 }
 
 /// Ends the parent of this process, which is process 1 of its zone.

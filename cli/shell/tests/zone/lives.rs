@@ -1,16 +1,17 @@
 //! How zones live and end: what is told of them, what they see, and that nothing of them stays.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use shell::process::{CaptureSpec, CommandRun, CommandSpec, Deadlines, Input, Outcome, StopCause, Supervisor};
 use shell::process::{SupervisorOptions, Wishes};
-use shell::zone::{Bind, Egress, Ended, LAUNCH, Network, Tier, Zone, ZonePlan};
+use shell::zone::{Bind, Egress, Ended, LAUNCH, Network, Tier, Zone, ZonePlan, ZoneReport};
 
 use super::support::{Room, Run, is_root, launcher, run, sleeper, sleepers};
 
@@ -102,29 +103,39 @@ pub(crate) fn what_was_in_force_is_told() {
 
 pub(crate) fn a_zone_has_a_cgroup_where_one_is_to_be_had_and_is_refused_where_that_is_required_and_not() {
     let room = Room::new();
-    let mut plan = room.plan(
-        Zone::Exec,
-        &["sh", "-c", "cat /proc/self/cgroup; setsid sleep 600 & sleep 0"],
-    );
-    let one = run(&plan);
-    let tier = one.report.as_ref().unwrap().facts.as_ref().unwrap().tier;
+    let wait = "setsid sleep 600 & echo up; while [ ! -e $W/go ]; do sleep 0.02; done; cat /proc/self/cgroup";
+    let mut plan = room.plan(Zone::Exec, &["sh", "-c", wait]);
+    let mut running = launcher(&plan).stdout(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(running.stdout.take().unwrap());
+    let mut up = String::new();
+    said.read_line(&mut up).unwrap();
+    let children = format!("/proc/{0}/task/{0}/children", running.id());
+    let bwrap = fs::read_to_string(children).unwrap();
+    let of_bwrap = fs::read_to_string(format!("/proc/{}/cgroup", bwrap.trim())).unwrap();
+    let own = of_bwrap
+        .lines()
+        .find_map(|line| line.strip_prefix("0::/"))
+        .unwrap_or_default();
+    room.make_file("tree/go", "");
+    let mut inside = String::new();
+    said.read_to_string(&mut inside).unwrap();
+    running.wait().unwrap();
+    let report: ZoneReport = serde_json::from_slice(&fs::read(&plan.report).unwrap()).unwrap();
+    fs::remove_file(&plan.report).unwrap();
+    let tier = report.facts.unwrap().tier;
     match tier {
         Tier::Rlimit => eprintln!("skipped: no cgroup of version 2 may be made here"),
-        Tier::Kill | Tier::Cgroup => assert!(one.stdout.contains("/loopexec-zone-"), "{one:#?}"),
+        Tier::Kill | Tier::Cgroup => {
+            assert!(own.contains("loopexec-zone-"), "{of_bwrap}");
+            // Of the cgroups outside nothing can be read, that of the zone among them.
+            assert!(inside.lines().any(|line| line == "0::/"), "{inside}");
+        }
     }
-    // Its own, of which nothing is left.
-    let left = |at: &str| {
-        fs::read_dir(at)
-            .into_iter()
-            .flatten()
-            .flatten()
-            .filter(|entry| {
-                let name = entry.file_name().to_string_lossy().into_owned();
-                one.stdout.contains(&name) && name.starts_with("loopexec-zone-")
-            })
-            .count()
-    };
-    assert_eq!(left("/sys/fs/cgroup") + left("/sys/fs/cgroup/unified"), 0, "{one:#?}");
+    // Nothing is left of it.
+    for at in ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"] {
+        let left = Path::new(at).join(own);
+        assert!(tier == Tier::Rlimit || !left.exists(), "{}", left.display());
+    }
     plan.require_cgroup = true;
     let refused = run(&plan).report.unwrap().refused;
     match tier {
@@ -345,7 +356,7 @@ pub(crate) fn no_secret_is_in_any_process_table_and_nobody_is_root_a73() {
     let room = Room::new();
     let mut plan = room.plan(Zone::Agent, &["sh", "-c", "sleep 600", "CANARY-ARGUMENT"]);
     plan.env.push(("MODEL_KEY".into(), "CANARY-SECRET".into()));
-    let mut running = launcher(&plan).stdout(std::process::Stdio::null()).spawn().unwrap();
+    let mut running = launcher(&plan).stdout(Stdio::null()).spawn().unwrap();
     let below = super::support::below(running.id(), 4);
     for pid in &[&[running.id()], &below[..below.len() - 2]].concat() {
         for file in ["cmdline", "environ"] {
