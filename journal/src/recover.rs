@@ -406,3 +406,6 @@ fn set_aside(store: &dyn Store, number: u32, range: &Range<usize>, bytes: &[u8])
     }
     Ok(String::new())
 }
+
+#[cfg(test)]
+mod tests;
