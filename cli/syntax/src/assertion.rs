@@ -200,6 +200,13 @@ fn equality(tree: &Tree<'_>, condition: &[Id], operator: &str) -> Option<(Vec<Id
     alone.then(|| (left.to_vec(), right.to_vec()))
 }
 
+/// The sides of a comparison for equality, whatever follows from it.
+pub(crate) fn compared_plainly(tree: &Tree<'_>, id: Id) -> Option<(Vec<Id>, Vec<Id>)> {
+    let operation = tree.is(id, tree.grammar.operations);
+    let sides = |operator| equality(tree, &[id], operator);
+    operation.then(|| sides("==").or_else(|| sides("!="))).flatten()
+}
+
 /// Functions that compare all that their two arguments hold.
 const COMPARING: &[&str] = &["reflect.DeepEqual", "bytes.Equal", "slices.Equal", "maps.Equal"];
 
