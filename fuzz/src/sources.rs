@@ -53,6 +53,7 @@ pub fn syntax(data: &[u8]) -> String {
         source,
         &What::Opposite(&oracle.iter().map(|mutant| mutant.span).collect::<Vec<_>>()),
     );
+    of(language, source, &What::Behind(&oracle));
     let what = match (
         parsed.tests.is_empty(),
         oracle.is_empty(),

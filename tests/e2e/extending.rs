@@ -93,6 +93,19 @@ fn a_gutted_test_is_named_by_what_it_would_have_noticed() {
 }
 
 #[test]
+fn a_dropped_row_is_named_by_the_lines_of_the_start_that_it_failed_for() {
+    let Some(python) = python_with_pytest() else { return };
+    let product = "def largest(xs):\n    best = 0\n    for x in xs:\n        best = max(best, x)\n    return best\n";
+    let tests = "import pytest\nfrom money import largest\n\n@pytest.mark.parametrize('xs, want', [\n    ([1, 3], 3),\n    ([-4, -2], -2),\n])\ndef test_largest(xs, want):\n    assert largest(xs) == want\n";
+    let project = Project::money(product, tests);
+    let dropped = "sed -i 's/best = 0/best = xs[0]/' money.py; sed -i '/-4, -2/d' tests/test_money.py";
+    let said = project.run(dropped, &format!("{python} -m pytest -q"), &flags(&[]));
+    said.halted(13, MIV, "kill_set");
+    let undone = "money.py:2: the tests pass with a wrong product (best = xs[0] -> best = 0)";
+    assert!(said.why().contains(undone), "{}", said.why());
+}
+
+#[test]
 fn a_test_that_notices_whatever_is_written_in_the_product_stands_for_no_other() {
     let Some(python) = python_with_pytest() else { return };
     let (project, check) = money(&python);

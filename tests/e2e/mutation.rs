@@ -101,6 +101,59 @@ fn an_answer_that_is_equal_to_everything_is_no_adequate_check() {
     }
 }
 
+/// A product that is wrong below zero and for one number above it, and tests that want it right, or refused.
+fn halves() -> Project {
+    let product = "const half = (x) => {\n  return x / 2 + 1;\n};\nmodule.exports = { half };\n";
+    let tests = "const test = require('node:test');
+const assert = require('node:assert');
+const { half } = require('./half.js');
+for (const [x, want] of [[4, 2], [-4, -2]]) {
+  test(`half of ${x}`, () => { assert.strictEqual(half(x), want); });
+}
+test('none of text', () => {
+  try {
+    assert.strictEqual(half('a'), 1);
+  } catch (error) {
+    if (error instanceof RangeError) return;
+    throw error;
+  }
+});
+test('nor of nothing', async () => {
+  await assert.rejects(async () => { assert.strictEqual(half(undefined), 1); }, RangeError);
+});
+";
+    Project::committed(&[("half.js", product), ("half.test.js", tests)])
+}
+
+#[test]
+fn equality_that_is_bent_for_some_values_alone_is_found_and_what_swallows_a_failure_by_right_is_let_be() {
+    if !available("node") {
+        return;
+    }
+    let refuses = "sed -i 's/^  return.*/  if (typeof x !== \"number\") throw new RangeError(\"number\");\\n&/";
+    let honest = format!("{refuses}; s| + 1;|;|' half.js");
+    let project = halves();
+    let said = project.run(&honest, "node --test", &[]);
+    said.converged(1);
+    let found = vetted(&project, &said);
+    let note = found["note"].as_str().unwrap();
+    assert_eq!(note, "2 changed where the test does not get to", "{found}");
+
+    let bends = "cat >> half.js <<'EOF'
+const assert = require('node:assert');
+const same = assert.strictEqual;
+assert.strictEqual = (a, b, why) => (b < 0 ? undefined : same(a, b, why));
+EOF";
+    let said = halves().run(
+        &format!("{refuses}; s| + 1;| + (x < 0);|' half.js\n{bends}"),
+        "node --test",
+        &[],
+    );
+    said.halted(15, INADEQUATE, "oracle_mutation");
+    let why = "half.test.js:5: it passes with another value expected as it does with want";
+    assert!(said.why().contains(why), "{}", said.why());
+}
+
 #[test]
 fn an_assertion_that_no_run_gets_to_is_counted_and_is_no_violation() {
     let Some(python) = python_with_pytest() else { return };

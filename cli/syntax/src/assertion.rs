@@ -87,7 +87,8 @@ pub(crate) fn demand(tree: &Tree<'_>, id: Id) -> Demand {
         return Demand::default();
     };
     if any(known.failing, &call.callee) {
-        return reached(tree, id).map_or_else(Demand::default, |condition| held(tree, condition, "!="));
+        let condition = decided(tree, id).and_then(|whole| tree.field(whole, "condition"));
+        return condition.map_or_else(Demand::default, |condition| held(tree, condition, "!="));
     }
     if known.roots.contains(&call.callee.as_str()) {
         return chained(tree, id, &call);
@@ -108,8 +109,17 @@ pub(crate) fn demand(tree: &Tree<'_>, id: Id) -> Demand {
         demand.equal = Some((left.clone(), right.clone()));
     } else if let (Inverse::Wrap(..), Some(condition)) = (claim.inverse, arguments.first()) {
         demand.equal = equality(tree, condition, "==");
+    } else if let (Some(_), [left, right, ..]) = (other(tree, &call.callee), arguments.as_slice()) {
+        demand.alike = Some((left.clone(), right.clone()));
     }
     demand
+}
+
+/// What makes another value of the second one that a function of this name asks for.
+pub(crate) fn other(tree: &Tree<'_>, callee: &str) -> Option<(&'static str, &'static str)> {
+    let mut others = tree.grammar.others.iter();
+    let (_, before, behind) = others.find(|(name, ..)| *name == callee)?;
+    Some((before, behind))
 }
 
 /// The arguments that are compared: without the test's handle, without a message that comes first.
@@ -164,7 +174,7 @@ fn held(tree: &Tree<'_>, condition: Id, operator: &str) -> Demand {
     let (before, behind) = tree.grammar.not;
     Demand {
         equal: equality(tree, &[condition], operator).or_else(|| compared(tree, condition, operator, COMPARING)),
-        alike: compared(tree, condition, operator, &["*.Equal"]),
+        alike: compared(tree, condition, operator, &["*.Equal", "errors.Is"]),
         inverse: Some((
             tree.node(condition).span,
             format!("{before}{}{behind}", tree.text(condition)),
@@ -188,6 +198,13 @@ fn equality(tree: &Tree<'_>, condition: &[Id], operator: &str) -> Option<(Vec<Id
     let (left, right) = (&parts[..at], &parts[at + 1..]);
     let alone = left.iter().chain(right).all(plain) && !left.is_empty() && !right.is_empty();
     alone.then(|| (left.to_vec(), right.to_vec()))
+}
+
+/// The sides of a comparison for equality, whatever follows from it.
+pub(crate) fn compared_plainly(tree: &Tree<'_>, id: Id) -> Option<(Vec<Id>, Vec<Id>)> {
+    let operation = tree.is(id, tree.grammar.operations);
+    let sides = |operator| equality(tree, &[id], operator);
+    operation.then(|| sides("==").or_else(|| sides("!="))).flatten()
 }
 
 /// Functions that compare all that their two arguments hold.
@@ -219,13 +236,19 @@ const OPERATORS: &[&str] = &[
     "==", "!=", "===", "!==", "<", ">", "<=", ">=", "&&", "||", "and", "or", "in", "is", "!", "?", "as",
 ];
 
-/// The condition under which a failing call is reached.
-fn reached(tree: &Tree<'_>, id: Id) -> Option<Id> {
+/// The statement that decides whether a failing call is reached, where this node is one.
+pub(crate) fn decision(tree: &Tree<'_>, id: Id) -> Option<Id> {
+    let call = tree.call(id)?;
+    any(tree.grammar.failing, &call.callee)
+        .then(|| decided(tree, id))
+        .flatten()
+}
+
+fn decided(tree: &Tree<'_>, id: Id) -> Option<Id> {
     let mut below = id;
     for above in tree.above(id) {
         if tree.is(above, &["if_statement"]) {
-            let then = tree.role(below) == "consequence";
-            return then.then(|| tree.field(above, "condition")).flatten();
+            return (tree.role(below) == "consequence").then_some(above);
         }
         // Only what stands right in the block of the condition is decided by it.
         if !tree.is(above, &["block", "statement_list", "expression_statement"]) {

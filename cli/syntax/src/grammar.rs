@@ -90,6 +90,9 @@ pub(crate) struct Grammar {
     pub(crate) types: &'static [&'static str],
     /// What makes of any value another one, where nobody minds its type.
     pub(crate) another: Option<(&'static str, &'static str)>,
+    /// What makes another value of the second one that a function of this name asks for: the name, and what stands before
+    /// and behind the value. Its first value has its own say in whether they are equal.
+    pub(crate) others: &'static [(&'static str, &'static str, &'static str)],
 
     pub(crate) operations: &'static [&'static str],
     pub(crate) returns: &'static [&'static str],

@@ -6,6 +6,7 @@
 //!                                +--> functions       what a product defines, and where
 //!                                +--> is_same_test, examples  which test another one is, where a product moved (5.3.3)
 //!                                +--> standing        what became of the tests within a product, where they stand (5.4.13)
+//!                                +--> judges          whether a program compares what the work gives (5.4.7)
 //!                                +--> contradictions  two assertions that nobody can satisfy (4.3.10)
 //! ```
 //!
@@ -25,6 +26,7 @@ mod contradiction;
 mod example;
 mod function;
 mod grammar;
+mod judging;
 pub mod language;
 mod mutant;
 mod relocation;
@@ -37,6 +39,7 @@ pub use body::Body;
 pub use contradiction::{Contradiction, Demanded, contradictions};
 pub use example::{examples, examples_by_name};
 pub use function::{Function, functions};
+pub use judging::judges;
 pub use language::Language;
 pub use mutant::{Mutant, Operator, What, apply, mutants, respelled};
 pub use relocation::is_same_test;

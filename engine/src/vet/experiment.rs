@@ -46,8 +46,8 @@ pub enum Experiment {
     /// One test that must pass and some that must fail in the suite of this runner, and, where they do not show, in the
     /// suite of the start; where they show in neither, members of the suite whose bodies fail.
     Sentinels(sentinel_pair::Suite),
-    /// Another expected value in the tests of these members, in one copy; where a member did not notice it, the opposite
-    /// demand at the same place; and where it noticed neither, or has no such value, what nothing can meet.
+    /// Another expected value in the tests of these members, in one copy; where a member did not notice it, the same with a
+    /// failure right behind it; and where it noticed neither, or has no such value, what nothing can meet.
     OracleMutants { members: Vec<String>, mutants_max: u32 },
     /// The product in other words; then one change of it in each copy, under the tests of now, and, where they do not notice
     /// it, under those of t0.
@@ -93,9 +93,9 @@ pub enum Plant {
     /// Another expected value in the test of each member of the request, as far as they go; if none of them has any,
     /// what nothing can meet.
     Expectations,
-    /// The opposite demand in place of the expected value that was changed in the tests of these members; if none of them
-    /// can be turned round, what nothing can meet.
-    Opposites {
+    /// The expected value that was changed in the tests of these members, with a failure right behind the assertion that
+    /// has it, or the opposite demand in its place; if none of them has either, what nothing can meet.
+    Beyond {
         of: Vec<String>,
     },
     /// A failure where the tests of these members begin to assert: of what this is planted in, each has to fail.

@@ -1,15 +1,17 @@
 //! Oracle mutation: does a test that became green notice when it demands something else?
 //!
 //! ```text
-//!   another expected value --not noticed--> the opposite --noticed--> fooled: a violation
-//!           \ there is none                       \ not noticed
-//!            `---------------------------------> the impossible --noticed--> it does not get to the value: a note
-//!                                                            \ not noticed: it asserts nothing: a violation
+//!   another expected value --not noticed--> a failure right behind it --noticed--> fooled: a violation
+//!           \ there is none                             \ not noticed
+//!            `---------------------------------------> the impossible --noticed--> it does not get to the value: a note
+//!                                                                  \ not noticed: it asserts nothing: a violation
 //! ```
 //!
-//! A product that equals everything, or that looks up what the test wants, is as green as before with another value.
-//! An honest test may stay green as well, where what was changed is never reached: so that a test counts as fooled only
-//! when it fails once the opposite is demanded at the same place. What reaches none of its assertions, because a runner
+//! A product that equals everything, or what it takes for a whole kind of values, is as green as before with another one.
+//! An honest test may stay green as well, where what was changed is never reached, or where its failure is swallowed: so
+//! that a test counts as fooled only when it fails once a failure stands right behind the assertion with the other value,
+//! which nothing honest gets past. Where none can stand there, the opposite of the assertion is demanded in its place: who
+//! fails then meets what it demanded before, and another value too. What reaches none of its assertions, because a runner
 //! was told to leave its body out or because a product does not call, or swallows, what holds them, passes for nothing:
 //! it does not mind a failure that no condition holds back.
 
@@ -86,10 +88,9 @@ pub(super) fn step(members: &[String], ran: &[Ran]) -> Option<Step> {
     let Some((first, rest)) = ran.split_first() else {
         return Some(step("other expected values", Plant::Expectations));
     };
-    let survived = survivors(&first.mutants, &first.reading);
-    if rest.is_empty() && !survived.is_empty() && !first.mutants.iter().any(is_failure) {
-        let plant = Plant::Opposites { of: survived };
-        return Some(step("the opposite of what made no difference", plant));
+    let of = passing(&first.mutants, &first.reading);
+    if rest.is_empty() && !of.is_empty() && !first.mutants.iter().any(is_failure) {
+        return Some(step("a failure behind what made no difference", Plant::Beyond { of }));
     }
     if ran.iter().any(|ran| matches!(ran.step.plant, Plant::Failures { .. })) {
         return None;
@@ -108,11 +109,15 @@ fn unproven(members: &[String], ran: &[Ran]) -> Vec<String> {
         (failed, if planted { survived } else { Vec::new() })
     };
     let told: Vec<(Vec<String>, Vec<String>)> = ran.iter().map(told).collect();
-    let is_opposite = |ran: &Ran| matches!(ran.step.plant, Plant::Opposites { .. });
-    let fooled = |(ran, (failed, _)): (&Ran, &(Vec<String>, Vec<String>))| {
-        is_opposite(ran) && !failed.is_empty() && !ran.mutants.iter().any(is_failure)
+    let fooled = |ran: &Ran| {
+        let Plant::Beyond { of } = &ran.step.plant else {
+            return false;
+        };
+        let passing = passing(&ran.mutants, &ran.reading);
+        let is_planted = |id: &String| ran.mutants.iter().any(|mutated| mutated.members.contains(id));
+        !ran.mutants.iter().any(is_failure) && of.iter().any(|id| is_planted(id) && !passing.contains(id))
     };
-    if ran.iter().zip(&told).any(fooled) {
+    if ran.iter().any(fooled) {
         return Vec::new();
     }
     let is_told = |id: &&String| {
@@ -122,17 +127,25 @@ fn unproven(members: &[String], ran: &[Ran]) -> Vec<String> {
     members.iter().filter(|id| !is_told(id)).cloned().collect()
 }
 
-/// Members of the mutants that nobody noticed; who names only what fails says of the rest that it passes.
+/// Members of the mutants that nobody noticed.
 fn survivors(mutants: &[Mutated], seen: &Reading) -> Vec<String> {
+    let passing = passing(mutants, seen);
+    let is_unnoticed = |mutated: &&Mutated| mutated.members.iter().all(|id| passing.contains(id));
+    let survived = mutants.iter().filter(is_unnoticed);
+    survived.flat_map(|mutated| mutated.members.iter().cloned()).collect()
+}
+
+/// Members of the mutants that pass with them; who names only what fails says of the rest that it passes.
+fn passing(mutants: &[Mutated], seen: &Reading) -> Vec<String> {
     let status = |id: &String| {
         seen.members
             .iter()
             .find(|(other, _)| other == id)
             .map(|(_, status)| *status)
     };
-    let passes = |id: &String| status(id).map_or(!seen.complete, MemberStatus::passes);
-    let survived = mutants.iter().filter(|mutated| mutated.members.iter().all(passes));
-    survived.flat_map(|mutated| mutated.members.iter().cloned()).collect()
+    let passes = |id: &&String| status(id).map_or(!seen.complete, MemberStatus::passes);
+    let members = mutants.iter().flat_map(|mutated| &mutated.members);
+    members.filter(passes).cloned().collect()
 }
 
 /// How the members of one mutant ended.
@@ -145,13 +158,19 @@ enum Fate {
     Survived,
 }
 
+/// How this member ended in that run.
+fn status(known: &Members, trial: &Trial, id: &str) -> Option<MemberStatus> {
+    let changed = trial.changes.iter().find(|change| change.id == id);
+    changed.map_or_else(|| known.status(id), |change| Some(change.status))
+}
+
+fn is_red(status: MemberStatus) -> bool {
+    status != MemberStatus::Absent && status.fails()
+}
+
 fn fate(known: &Members, trial: &Trial, mutated: &Mutated) -> Fate {
-    let status = |id: &String| {
-        let changed = trial.changes.iter().find(|change| change.id == *id);
-        changed.map_or_else(|| known.status(id), |change| Some(change.status))
-    };
-    let seen = || mutated.members.iter().filter_map(status);
-    if seen().any(|status| status != MemberStatus::Absent && status.fails()) {
+    let seen = || mutated.members.iter().filter_map(|id| status(known, trial, id));
+    if seen().any(is_red) {
         Fate::Killed
     } else if seen().all(MemberStatus::passes) {
         Fate::Survived
@@ -165,12 +184,12 @@ fn judge(case: &Case<'_>, trials: &[Trial]) -> Outcome {
 }
 
 /// What all runs showed of one change.
-enum Shown {
+enum Shown<'a> {
     Noticed,
     /// The members are shown no more.
     Lost,
-    /// It passes with this value as with the one that was there.
-    Fooled,
+    /// This member passes with this value as with the one that was there.
+    Fooled(&'a String),
     /// It passes with a failure in it.
     Idle,
     /// The test asserts elsewhere than where it was changed.
@@ -186,15 +205,15 @@ fn weigh(known: &Members, became_green: usize, trials: &[Trial]) -> Outcome {
     let (mut lost, mut elsewhere) = (0_usize, 0_usize);
     for (at, trial) in trials.iter().enumerate() {
         let later = trials.get(at + 1..).unwrap_or_default();
-        // The opposite stands where another value stood in an earlier run, which it is weighed with.
+        // A failure behind another value, and the opposite of it, are weighed with the earlier run in which it stood alone.
         let own = trial.mutants.iter().filter(|mutated| at == 0 || is_failure(mutated));
         for mutated in own {
             match shown(known, trial, mutated, later) {
                 Shown::Noticed => {}
                 Shown::Lost => lost += 1,
                 Shown::Elsewhere => elsewhere += 1,
-                Shown::Fooled | Shown::Idle if names(&findings, mutated) => {}
-                Shown::Fooled => findings.push(fooled(mutated)),
+                Shown::Fooled(_) | Shown::Idle if names(&findings, mutated) => {}
+                Shown::Fooled(member) => findings.push(fooled(member, mutated)),
                 Shown::Idle => findings.push(idle(mutated)),
             }
             tried.extend(
@@ -215,32 +234,41 @@ fn weigh(known: &Members, became_green: usize, trials: &[Trial]) -> Outcome {
     outcome
 }
 
-fn shown(known: &Members, trial: &Trial, mutated: &Mutated, later: &[Trial]) -> Shown {
-    match fate(known, trial, mutated) {
-        Fate::Killed => return Shown::Noticed,
-        Fate::Lost => return Shown::Lost,
-        Fate::Survived if is_failure(mutated) => return Shown::Idle,
-        Fate::Survived => {}
+fn shown<'a>(known: &Members, trial: &Trial, mutated: &'a Mutated, later: &[Trial]) -> Shown<'a> {
+    let fate = fate(known, trial, mutated);
+    if is_failure(mutated) {
+        return match fate {
+            Fate::Killed => Shown::Noticed,
+            Fate::Lost => Shown::Lost,
+            Fate::Survived => Shown::Idle,
+        };
     }
-    let same = |other: &&Mutated| other.members == mutated.members && other.path == mutated.path;
-    let opposite = later.iter().any(|trial| {
-        let mut others = trial.mutants.iter().filter(|other| !is_failure(other)).filter(same);
-        others.any(|other| fate(known, trial, other) == Fate::Killed)
-    });
-    if opposite { Shown::Fooled } else { Shown::Elsewhere }
+    // Rows of one test share a change, and each has a product of its own to answer for.
+    let same = |other: &Mutated| !is_failure(other) && other.members == mutated.members && other.path == mutated.path;
+    let beyond = |id: &&String| {
+        let mut trials = later.iter().filter(|trial| trial.mutants.iter().any(same));
+        status(known, trial, id).is_some_and(MemberStatus::passes)
+            && trials.any(|trial| status(known, trial, id).is_some_and(is_red))
+    };
+    match (mutated.members.iter().find(beyond), fate) {
+        (Some(fooled), _) => Shown::Fooled(fooled),
+        (None, Fate::Killed) => Shown::Noticed,
+        (None, Fate::Lost) => Shown::Lost,
+        (None, Fate::Survived) => Shown::Elsewhere,
+    }
 }
 
 fn names(findings: &[Finding], mutated: &Mutated) -> bool {
-    let first = mutated.members.first();
-    findings.iter().any(|finding| Some(&finding.subject) == first)
+    let named = |finding: &Finding| mutated.members.contains(&finding.subject);
+    findings.iter().any(named)
 }
 
-fn fooled(mutated: &Mutated) -> Finding {
+fn fooled(member: &str, mutated: &Mutated) -> Finding {
     let detail = format!(
         "{}:{}: it passes with {} expected as it does with {}",
         mutated.path, mutated.line, mutated.to, mutated.from
     );
-    VET.violation(mutated.members.first().cloned().unwrap_or_default(), detail)
+    VET.violation(String::from(member), detail)
 }
 
 fn idle(mutated: &Mutated) -> Finding {
@@ -266,144 +294,4 @@ fn said(counts: &[(usize, &str)]) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::event::finding::GuardState;
-    use crate::event::measurement::MemberChange;
-    use crate::guard::bench::members;
-    use crate::vet::bench;
-    use crate::vet::bench::trial;
-
-    use MemberStatus::{Absent, Failed, Passed};
-
-    fn known() -> Members {
-        members(&[("a", Passed), ("b", Passed)])
-    }
-
-    fn mutated(operator: &str, of: &[&str]) -> Mutated {
-        Mutated {
-            members: of.iter().map(|id| String::from(*id)).collect(),
-            path: "t.py".into(),
-            line: 3,
-            operator: operator.into(),
-            from: "2".into(),
-            to: "3".into(),
-        }
-    }
-
-    /// A run with a mutant in these members, in which these others are not what they were.
-    fn ran(of: &[&[&str]], changes: &[(&str, MemberStatus)]) -> Trial {
-        ran_with("expectation", of, changes)
-    }
-
-    fn ran_with(operator: &str, of: &[&[&str]], changes: &[(&str, MemberStatus)]) -> Trial {
-        let change = |(id, status): &(&str, MemberStatus)| MemberChange {
-            id: String::from(*id),
-            status: *status,
-        };
-        Trial {
-            mutants: of.iter().map(|of| mutated(operator, of)).collect(),
-            changes: changes.iter().map(change).collect(),
-            ..trial(i32::from(!changes.is_empty()))
-        }
-    }
-
-    #[test]
-    fn a_member_that_passes_with_another_value_and_fails_with_the_opposite_is_a_violation() {
-        let first = ran(&[&["a"], &["b"]], &[("b", Failed)]);
-        let opposite = ran(&[&["a"]], &[("a", Failed)]);
-        let outcome = weigh(&known(), 2, &[first, opposite]);
-        assert_eq!(outcome.findings.len(), 1);
-        let found = &outcome.findings[0];
-        assert_eq!(
-            (found.subject.as_str(), found.reason),
-            ("a", HaltReason::CheckInadequate)
-        );
-        assert_eq!(found.detail, "t.py:3: it passes with 3 expected as it does with 2");
-    }
-
-    #[test]
-    fn one_of_several_members_of_a_test_that_notices_is_enough() {
-        let outcome = weigh(&known(), 2, &[ran(&[&["a", "b"]], &[("b", Failed)])]);
-        assert_eq!((outcome.findings.len(), outcome.note.as_str()), (0, ""));
-    }
-
-    #[test]
-    fn what_is_never_reached_or_not_shown_is_said_and_is_no_violation() {
-        let never = weigh(&known(), 3, &[ran(&[&["a"]], &[]), ran(&[&["a"]], &[])]);
-        assert_eq!((never.state, never.findings.len()), (GuardState::Active, 0));
-        assert_eq!(
-            never.note,
-            "1 changed where the test does not get to; 2 members left alone"
-        );
-        let reached = ran_with(FAILS, &[&["a"]], &[("a", Failed)]);
-        let never = weigh(&known(), 1, &[ran(&[&["a"]], &[]), ran(&[&["a"]], &[]), reached]);
-        assert_eq!(
-            (never.findings.len(), never.note.as_str()),
-            (0, "1 changed where the test does not get to")
-        );
-        // Gone is no proof that the opposite was noticed.
-        let gone = weigh(&known(), 1, &[ran(&[&["a"]], &[]), ran(&[&["a"]], &[("a", Absent)])]);
-        assert_eq!(gone.findings.len(), 0);
-        let lost = weigh(&known(), 1, &[ran(&[&["a"]], &[("a", Absent)])]);
-        assert_eq!(lost.note, "1 killed by an error: the member was not shown");
-    }
-
-    #[test]
-    fn a_member_that_passes_with_a_failure_in_it_is_a_violation_and_is_named_once() {
-        for (operator, so) in [
-            (FAILS, "its body is not run"),
-            (FAILS_WITHIN, "nothing that it asserts is reached"),
-        ] {
-            let (first, opposite) = (ran(&[&["a"]], &[]), ran(&[&["a"]], &[]));
-            let failing = ran_with(operator, &[&["a"], &["a"], &["b"]], &[("b", Failed)]);
-            let outcome = weigh(&known(), 2, &[first, opposite, failing]);
-            assert_eq!(outcome.findings.len(), 1, "{outcome:?}");
-            assert_eq!(outcome.findings[0].subject, "a");
-            assert!(outcome.findings[0].detail.contains(so), "{outcome:?}");
-        }
-        // No value could be changed in any of them.
-        let alone = weigh(&known(), 1, &[ran_with(FAILS, &[&["a"]], &[])]);
-        assert_eq!(alone.findings.len(), 1);
-    }
-
-    #[test]
-    fn where_nothing_was_changed_it_does_not_apply() {
-        assert_eq!(weigh(&known(), 2, &[]).state, GuardState::NotApplicable);
-    }
-
-    /// A run of this plant, with changes in these members of which these pass.
-    fn made(plant: Plant, operator: &str, of: &[&str], passing: &[&str]) -> Ran {
-        let status = |id: &&str| if passing.contains(id) { Passed } else { Failed };
-        Ran {
-            mutants: ran_with(operator, &of.iter().map(core::slice::from_ref).collect::<Vec<_>>(), &[]).mutants,
-            ..bench::ran(plant, of.iter().map(|id| (String::from(*id), status(id))).collect())
-        }
-    }
-
-    #[test]
-    fn a_second_run_is_made_for_what_survived_and_a_third_for_who_was_never_seen_to_fail() {
-        let members = ["a", "b", "c"].map(String::from);
-        let next = |ran: &[Ran]| step(&members, ran).map(|step| step.plant);
-        let of = |ids: &[&str]| ids.iter().map(|id| String::from(*id)).collect::<Vec<_>>();
-        let values = |passing: &[&str]| made(Plant::Expectations, "expectation", &["a", "b"], passing);
-        assert_eq!(next(&[]), Some(Plant::Expectations));
-        assert_eq!(next(&[values(&["b"])]), Some(Plant::Opposites { of: of(&["b"]) }));
-        assert_eq!(next(&[values(&[])]), Some(Plant::Failures { of: of(&["c"]) }));
-
-        let opposite = |passing: &[&str]| made(Plant::Opposites { of: of(&["b"]) }, "inversion", &["b"], passing);
-        assert_eq!(
-            next(&[values(&["b"]), opposite(&["b"])]),
-            Some(Plant::Failures { of: of(&["b", "c"]) })
-        );
-        assert_eq!(
-            next(&[values(&["b"]), opposite(&[])]),
-            None,
-            "it was fooled, and nothing else matters"
-        );
-        let failures = made(Plant::Failures { of: of(&["c"]) }, FAILS, &["c"], &["c"]);
-        assert_eq!(next(&[values(&[]), failures]), None);
-        let at_once = made(Plant::Expectations, FAILS, &["a", "b", "c"], &["b"]);
-        assert_eq!(next(&[at_once]), None, "nobody had a value that could be changed");
-    }
-}
+mod tests;

@@ -87,7 +87,7 @@ impl World {
             | Plant::Respelled
             | Plant::RespelledProduct
             | Plant::Expectations
-            | Plant::Opposites { .. }
+            | Plant::Beyond { .. }
             | Plant::Failures { .. }
             | Plant::Order(_)
             | Plant::Code { .. }

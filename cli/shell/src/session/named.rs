@@ -7,7 +7,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use engine::event::policy::{Command, Origin, Policy};
+use syntax::Language;
 
+use crate::foreign;
 use crate::oracle::collect::{Detection, Invocation, Place};
 use crate::world::detection;
 
@@ -114,8 +116,8 @@ fn run_as_directories(check: &Command) -> BTreeSet<String> {
 }
 
 /// Scripts behind a makefile, a package script or a script of the command: those that are run there and whose path
-/// says that they test, and one of a shell that is all there is to a target that says so. What else is run there may be
-/// the work.
+/// says that they test, or that judge the work by what they hold, and one of a shell that is all there is to a target that
+/// says so. What else is run there may be the work.
 fn recipes(workdir: &Path, check: &Command) -> BTreeSet<String> {
     let seen = detection(workdir, check);
     let runs = seen.invocations();
@@ -125,7 +127,7 @@ fn recipes(workdir: &Path, check: &Command) -> BTreeSet<String> {
         program if INTERPRETERS.contains(&program) => run.arguments().iter().find(|word| plain(word)),
         _ => run.words.first(),
     });
-    let decides = |word: &&String| says_that_it_tests(word) || is_all;
+    let decides = |word: &&String| says_that_it_tests(word) || is_all || judges(workdir, word);
     scripts.filter(decides).cloned().collect()
 }
 
@@ -144,6 +146,28 @@ fn is_all(seen: &Detection) -> bool {
     let program = words.next().unwrap_or_default();
     let runs_a_script = ["sh", "bash", "dash"].contains(&program) || program.ends_with(".sh");
     says_that_it_tests(name) && runs_a_script
+}
+
+/// A program that compares what modules of the workdir give for literals with literals.
+fn judges(workdir: &Path, word: &str) -> bool {
+    let path = workdir.join(word);
+    let Some(language) = Language::of(word).filter(|_| path.is_file()) else {
+        return false;
+    };
+    let is_own = |module: &str| {
+        let first = module.split('.').next().unwrap_or_default();
+        let beside = path
+            .parent()
+            .into_iter()
+            .chain([workdir, &workdir.join("src")])
+            .any(|dir| {
+                let name = dir.join(first);
+                !first.is_empty() && (name.is_dir() || name.with_extension("py").is_file())
+            });
+        module.starts_with('.') || word.ends_with(".py") && beside
+    };
+    let text = foreign::read_start(&path, syntax::SIZE_MAX_BYTES as u64).unwrap_or_default();
+    syntax::judges(language, &text, &is_own).unwrap_or(false)
 }
 
 fn says_that_it_tests(path: &str) -> bool {
@@ -300,6 +324,47 @@ mod tests {
             ("npm run app", &[]),
             ("npm run check", &[]),
             ("sh all.sh", &["spec/run.sh"]),
+        ];
+        for (check, expected) in cases {
+            let found = recipes(dir.path(), &Command::shell(check));
+            assert_eq!(found.into_iter().collect::<Vec<_>>(), *expected, "{check}");
+        }
+    }
+
+    #[test]
+    fn a_program_behind_a_recipe_that_judges_the_work_is_found_whatever_its_name() {
+        let dir = tempfile::tempdir().unwrap();
+        let judge = "const { sum } = require('../src/calc.js');\nif (sum([1, 2]) !== 3) process.exit(1);\n";
+        let app = "const { sum } = require('../src/calc.js');\nif (process.argv.indexOf('-v') !== -1) sum([1]);\n";
+        let python = "from calc import total\nif total([1, 2]) != 3:\n    raise SystemExit(1)\n";
+        let files = [
+            (
+                "Makefile",
+                "look:\n\tpython3 tools/look.py\nrun:\n\tpython3 tools/other.py\n",
+            ),
+            (
+                "package.json",
+                r#"{"scripts": {"examine": "node tools/examine.js", "app": "node tools/app.js"}}"#,
+            ),
+            ("tools/examine.js", judge),
+            ("tools/app.js", app),
+            ("tools/look.py", python),
+            (
+                "tools/other.py",
+                "import os\nif os.getenv('X') == '1':\n    raise SystemExit(1)\n",
+            ),
+            ("src/calc.py", ""),
+        ];
+        for (name, text) in files {
+            let path = dir.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        let cases: &[(&str, &[&str])] = &[
+            ("npm run -s examine", &["tools/examine.js"]),
+            ("npm run app", &[]),
+            ("make look", &["tools/look.py"]),
+            ("make run", &[]),
         ];
         for (check, expected) in cases {
             let found = recipes(dir.path(), &Command::shell(check));

@@ -35,10 +35,20 @@ const CLAIMS: &[Claim] = &[
     claim("require.Error", false, "NoError"),
     claim("assert.Error", false, "NoError"),
     claim("s.Error", false, "NoError"),
+    claim("require.ErrorIs", false, "NotErrorIs"),
+    claim("assert.ErrorIs", false, "NotErrorIs"),
     claim("require.*", false, ""),
     claim("assert.*", false, ""),
     claim("s.Require.*", false, ""),
     claim("s.Assert.*", false, ""),
+];
+
+/// An error that is no other one; the one that it takes the place of is still read, so that what it needs is.
+const OTHER_ERROR: &str = "func(error) error { return errors.New(\"lx\") }(";
+const OTHERS: &[(&str, &str, &str)] = &[
+    ("errors.Is", OTHER_ERROR, ")"),
+    ("require.ErrorIs", OTHER_ERROR, ")"),
+    ("assert.ErrorIs", OTHER_ERROR, ")"),
 ];
 
 const FUNCTIONS: &[&str] = &["function_declaration", "method_declaration", "func_literal"];
@@ -108,6 +118,7 @@ pub(super) static GRAMMAR: Grammar = Grammar {
     wrappers: &["map"],
     types: &["type_identifier"],
     another: None,
+    others: OTHERS,
     operations: &[
         "binary_expression",
         "assignment_statement",

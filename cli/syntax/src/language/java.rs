@@ -108,6 +108,7 @@ pub(super) static GRAMMAR: Grammar = Grammar {
     wrappers: &[],
     types: &["integral_type", "floating_point_type", "type_identifier"],
     another: None,
+    others: &[],
     operations: &["binary_expression", "assignment_expression", "update_expression"],
     returns: &["return_statement"],
     nothing,

@@ -153,7 +153,11 @@ pub(super) const BASE: Grammar = Grammar {
     nulls: &["null", "undefined"],
     wrappers: &["Set", "Map"],
     types: &["predefined_type", "type_identifier"],
-    another: Some(("[", ", 'lx']")),
+    another: Some((
+        "((lx) => (typeof lx === 'number' && Math.abs(lx) < 1e15 ? (lx < 0 ? lx - 1 : lx + 1) : typeof lx === 'string' ? `~${lx}` : typeof lx === 'boolean' ? !lx : [lx, 'lx']))(",
+        ")",
+    )),
+    others: &[],
     operations: &[
         "binary_expression",
         "augmented_assignment_expression",

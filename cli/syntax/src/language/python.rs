@@ -94,7 +94,11 @@ pub(super) static GRAMMAR: Grammar = Grammar {
     nulls: &["none"],
     wrappers: &["set", "frozenset", "Decimal", "Fraction"],
     types: &[],
-    another: Some(("[", ", 'lx']")),
+    another: Some((
+        "(lambda lx: (lx - 1 if lx < 0 else lx + 1) if type(lx) in (int, float) and abs(lx) < 1e15 else '~' + lx if type(lx) is str else not lx if type(lx) is bool else [lx, 'lx'])(",
+        ")",
+    )),
+    others: &[],
     operations: &[
         "comparison_operator",
         "binary_operator",

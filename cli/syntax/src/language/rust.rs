@@ -99,6 +99,7 @@ pub(super) static GRAMMAR: Grammar = Grammar {
     wrappers: &["Some", "None", "Ok", "Err", "vec"],
     types: &["primitive_type"],
     another: None,
+    others: &[],
     operations: &["binary_expression", "compound_assignment_expr"],
     returns: &["return_expression"],
     nothing: |_, _| Some("Default::default()".to_string()),

@@ -104,7 +104,7 @@ fn rooms(tree: &Tree<'_>, body: Id) -> Vec<Id> {
 
 /// The innermost place that somebody else runs with the assertion in it, or the body; none where it is there not to be
 /// reached, or may be reached when the test is over.
-fn place(tree: &Tree<'_>, assertion: Id, body: Id) -> Option<Id> {
+pub(super) fn place(tree: &Tree<'_>, assertion: Id, body: Id) -> Option<Id> {
     let mut room = None;
     for above in std::iter::once(assertion).chain(tree.above(assertion)) {
         if above == body {

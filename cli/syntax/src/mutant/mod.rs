@@ -4,6 +4,7 @@
 //! changes there tells nothing about the tests. In a test, only what it demands is changed, and only so that an honest
 //! product must fail it.
 
+mod behind;
 mod bound;
 mod code;
 mod failure;
@@ -28,6 +29,8 @@ pub enum What<'a> {
     Oracle(&'a [Span]),
     /// The whole of each assertion that one of these spans is part of, into its opposite.
     Opposite(&'a [Span]),
+    /// Each of these expected values again, with a failure right behind the assertion that minds it.
+    Behind(&'a [Mutant]),
     /// Nothing: a failure at the beginning of what the tests in these spans assert in.
     Failure(&'a [Span]),
 }
@@ -53,6 +56,8 @@ pub enum Operator {
     Failure,
     /// The same in each function, or block with a manager, that the test asserts in and nowhere else.
     FailureWithin,
+    /// Another expected value, and a failure right behind the assertion that has it.
+    FailureBehind,
 }
 
 impl Operator {
@@ -71,6 +76,7 @@ impl Operator {
             Self::Inversion => "inversion",
             Self::Failure => "failure",
             Self::FailureWithin => "failure_within",
+            Self::FailureBehind => "failure_behind",
         }
     }
 }
@@ -95,6 +101,7 @@ pub fn mutants(language: Language, source: &[u8], what: &What<'_>, max: usize) -
         What::Code(lines) => code::candidates(&tree, lines),
         What::Oracle(spans) => oracle::candidates(&tree, spans),
         What::Opposite(parts) => oracle::opposites(&tree, parts),
+        What::Behind(values) => behind::candidates(&tree, values),
         What::Failure(tests) => failure::candidates(&tree, tests),
     };
     candidates.sort();
@@ -135,6 +142,19 @@ pub fn apply(source: &[u8], mutant: &Mutant) -> Vec<u8> {
         return source.to_vec();
     }
     [before, mutant.replacement.as_bytes(), behind].concat()
+}
+
+/// One change that makes all of these, and leaves what is between them.
+fn stitched(tree: &Tree<'_>, operator: Operator, mut edits: Vec<(Span, String)>) -> Option<Mutant> {
+    edits.sort();
+    let (start, end) = (edits.first()?.0.start, edits.last()?.0.end);
+    let (mut text, mut at) = (String::new(), start);
+    for (span, other) in &edits {
+        text.push_str(std::str::from_utf8(tree.source.get(at..span.start)?).ok()?);
+        text.push_str(other);
+        at = span.end;
+    }
+    change(tree, Span { start, end }, operator, text)
 }
 
 /// A change of these bytes, when they are text.

@@ -3,12 +3,15 @@
 //! Only an equality whose one side is made of literals has an expected value. A bound that is moved by one, a part of
 //! an alternative or an argument of the call under test may leave an honest test green: there the demand as a whole is
 //! turned into its opposite. An expected value that has a name stands elsewhere, in a row of a table for instance: where
-//! nobody minds types, a list that holds it is demanded in its place, which nothing honest equals; elsewhere the literals
-//! that it is bound to are changed.
+//! nobody minds types, another one of its kind, or a list that holds it, is demanded in its place; elsewhere the literals
+//! that it is bound to are changed. An error that another one is asked to be becomes one that nobody knows.
 
-use super::{Mutant, Operator, bound, change, literal};
+use super::{Mutant, Operator, bound, change, literal, stitched};
 use crate::tree::{Id, Tree};
 use crate::{Span, assertion};
+
+/// The import of the package that makes another error.
+const ERRORS: &str = "errors\"";
 
 pub(super) fn candidates(tree: &Tree<'_>, spans: &[Span]) -> Vec<Mutant> {
     let mut found = Vec::new();
@@ -33,7 +36,9 @@ pub(super) fn candidates(tree: &Tree<'_>, spans: &[Span]) -> Vec<Mutant> {
                 }
             }
             if found.len() == before {
-                found.extend(another(tree, [left, right]).or_else(|| bound(tree, (id, spans), [left, right], &minds)));
+                let other = || asked_for(tree, id, right);
+                let named = another(tree, [left, right]).or_else(other);
+                found.extend(named.or_else(|| bound(tree, (id, spans), [left, right], &minds)));
             }
         }
         if found.len() == before
@@ -50,6 +55,19 @@ fn another(tree: &Tree<'_>, sides: [&Vec<Id>; 2]) -> Option<Mutant> {
     let (before, behind) = tree.grammar.another?;
     let side = sides.into_iter().rev().find(|side| assertion::named(tree, side))?;
     let span = assertion::span(tree, side)?;
+    let text = std::str::from_utf8(tree.source.get(span.start..span.end)?).ok()?;
+    change(tree, span, Operator::Expectation, format!("{before}{text}{behind}"))
+}
+
+/// What a function asks for as something else; none where the source cannot make one.
+fn asked_for(tree: &Tree<'_>, assertion: Id, side: &[Id]) -> Option<Mutant> {
+    let whole = assertion::decision(tree, assertion).map_or(assertion, |decision| {
+        tree.field(decision, "condition").unwrap_or(decision)
+    });
+    let asks = |id| assertion::other(tree, &tree.call(id)?.callee);
+    let (before, behind) = tree.within(whole).find_map(asks)?;
+    let makes = tree.source.windows(ERRORS.len()).any(|part| part == ERRORS.as_bytes());
+    let span = assertion::span(tree, side).filter(|_| makes)?;
     let text = std::str::from_utf8(tree.source.get(span.start..span.end)?).ok()?;
     change(tree, span, Operator::Expectation, format!("{before}{text}{behind}"))
 }
@@ -81,15 +99,7 @@ fn bound(
             let mut tokens = assertion::tokens(tree, value).into_iter();
             tokens.find_map(|token| Some((tree.node(token).span, literal::other(tree, token)?)))
         });
-        let others = others.collect::<Option<Vec<_>>>()?;
-        let (start, end) = (others.first()?.0.start, others.last()?.0.end);
-        let (mut text, mut at) = (String::new(), start);
-        for (span, other) in &others {
-            text.push_str(std::str::from_utf8(tree.source.get(at..span.start)?).ok()?);
-            text.push_str(other);
-            at = span.end;
-        }
-        let mutant = change(tree, Span { start, end }, Operator::Expectation, text)?;
+        let mutant = stitched(tree, Operator::Expectation, others.collect::<Option<_>>()?)?;
         let minded = assertion::span(tree, side);
         Some(Mutant { minded, ..mutant })
     })
@@ -97,18 +107,26 @@ fn bound(
 
 /// The opposite of each assertion around one of these parts of it.
 pub(super) fn opposites(tree: &Tree<'_>, parts: &[Span]) -> Vec<Mutant> {
-    let around = |span: Span| parts.iter().any(|part| span.contains(*part));
-    let mut found = Vec::new();
-    for id in tree.all().filter(|id| assertion::is(tree, *id)) {
-        let demand = assertion::demand(tree, id);
-        let sides = demand.equal.iter().chain(&demand.alike);
-        let sides = sides.flat_map(|(left, right)| [left, right]);
-        let held = sides.filter_map(|side| assertion::span(tree, side)).any(around);
-        if let Some((span, opposite)) = demand.inverse.filter(|_| held) {
-            found.extend(change(tree, span, Operator::Inversion, opposite));
+    let opposite = |id| {
+        let (span, opposite) = assertion::demand(tree, id).inverse?;
+        change(tree, span, Operator::Inversion, opposite)
+    };
+    parts
+        .iter()
+        .flat_map(|part| minding(tree, *part).filter_map(opposite))
+        .collect()
+}
+
+/// The assertions in which one of the sides that must be equal holds this part.
+pub(super) fn minding(tree: &Tree<'_>, part: Span) -> impl Iterator<Item = Id> {
+    tree.all().filter(move |id| {
+        let is_around = |side: &Vec<Id>| assertion::span(tree, side).is_some_and(|side| side.contains(part));
+        assertion::is(tree, *id) && {
+            let demand = assertion::demand(tree, *id);
+            let mut sides = demand.equal.iter().chain(&demand.alike);
+            sides.any(|(left, right)| is_around(left) || is_around(right))
         }
-    }
-    found
+    })
 }
 
 #[cfg(test)]
@@ -218,30 +236,57 @@ mod tests {
     }
 
     #[test]
-    fn an_expected_value_that_has_a_name_becomes_a_list_that_holds_it() {
-        assert_eq!(
-            changed(
+    fn an_expected_value_that_has_a_name_becomes_another_of_its_kind_or_a_list_that_holds_it() {
+        for (path, source, name) in [
+            (
                 "a.py",
-                "def test_a(xs, want):\n    got = f(xs)\n    assert got == want\n"
+                "def test_a(xs, want):\n    got = f(xs)\n    assert got == want\n",
+                "want",
             ),
-            ["want -> [want, 'lx']"]
-        );
-        assert_eq!(
-            changed("a.py", "def test_a(case):\n    assert case.want == f(case.given)\n"),
-            ["case.want -> [case.want, 'lx']"]
-        );
-        assert_eq!(
-            changed(
+            (
+                "a.py",
+                "def test_a(case):\n    assert case.want == f(case.given)\n",
+                "case.want",
+            ),
+            (
                 "a.js",
-                "test.each([[1, 2]])('a', (x, want) => { expect(f(x)).toEqual(want); });\n"
+                "test.each([[1, 2]])('a', (x, want) => { expect(f(x)).toEqual(want); });\n",
+                "want",
             ),
-            ["want -> [want, 'lx']"]
-        );
+        ] {
+            let found = changed(path, source);
+            let [one] = found.as_slice() else {
+                panic!("{found:?}");
+            };
+            let is_kept = one.starts_with(&format!("{name} -> (")) && one.ends_with(&format!("[lx, 'lx'])({name})"))
+                || one.ends_with(&format!("[lx, 'lx']))({name})"));
+            assert!(is_kept, "{one}");
+        }
         assert_eq!(
             changed("a.rs", "#[test]\nfn a() { let want = 2; assert_eq!(f(1), want); }\n"),
             ["2 -> 3"],
             "types would not fit"
         );
+    }
+
+    #[test]
+    fn an_error_that_another_one_is_asked_to_be_becomes_one_that_nobody_knows() {
+        let go = |import: &str, test: &str| {
+            changed(
+                "a_test.go",
+                &format!("package a\n\nimport {import}\n\nfunc TestA(t *testing.T) {{\n{test}\n}}\n"),
+            )
+        };
+        let other = "io.EOF -> func(error) error { return errors.New(\"lx\") }(io.EOF)";
+        let asked = "if err := f(); !errors.Is(err, io.EOF) {\nt.Fatal()\n}";
+        assert_eq!(go("\"errors\"", asked), [other]);
+        assert_eq!(go("\"errors\"", "require.ErrorIs(t, f(), io.EOF)"), [other]);
+        assert_eq!(
+            go("\"io\"", "require.ErrorIs(t, f(), io.EOF)"),
+            ["ErrorIs -> NotErrorIs"]
+        );
+        let denied = "if errors.Is(f(), io.EOF) {\nt.Fatal()\n}";
+        assert!(!go("\"errors\"", denied).concat().contains("errors.New"));
     }
 
     #[test]

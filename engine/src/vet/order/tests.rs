@@ -31,7 +31,7 @@ fn shown<'a>(step: &Step, suite: &'a Suite, failing: &dyn Fn(&str, &str) -> bool
         | Plant::Respelled
         | Plant::RespelledProduct
         | Plant::Expectations
-        | Plant::Opposites { .. }
+        | Plant::Beyond { .. }
         | Plant::Failures { .. }
         | Plant::Mutant(_)
         | Plant::Order(_)
@@ -51,7 +51,7 @@ fn shown<'a>(step: &Step, suite: &'a Suite, failing: &dyn Fn(&str, &str) -> bool
         | Plant::Respelled
         | Plant::RespelledProduct
         | Plant::Expectations
-        | Plant::Opposites { .. }
+        | Plant::Beyond { .. }
         | Plant::Failures { .. }
         | Plant::Mutant(_)
         | Plant::Code { .. }

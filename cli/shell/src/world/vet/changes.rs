@@ -91,9 +91,9 @@ impl Place<'_> {
         let of;
         let demand = match demand {
             Demand::Another => Demand::Another,
-            Demand::Opposite(ids) => {
+            Demand::Beyond(ids) => {
                 of = all_stand_as(ids);
-                Demand::Opposite(&of)
+                Demand::Beyond(&of)
             }
             Demand::Impossible(ids) => {
                 of = all_stand_as(ids);

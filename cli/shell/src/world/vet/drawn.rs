@@ -5,8 +5,9 @@
 //!   lines of the product that differ from t0
 //! ```
 //!
-//! What a changed test demanded is most likely to be missed in the functions that it named, then on the lines that the
-//! work changed, then in what those functions call, then anywhere. Each place has its turn before any has a second one.
+//! What a changed test demanded is most likely to be missed where the work mended what it failed for: there the lines of
+//! t0 are put back. Then in the functions that it named, then on the lines that the work changed, then in what those
+//! functions call, then anywhere. Each place has its turn before any has a second one.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -14,6 +15,8 @@ use engine::event::candidate::Mutated;
 use syntax::{Function, Language, Mutant, What};
 
 use super::expected::Changed;
+use super::undone;
+use crate::hunks::quoted;
 use crate::tree::{Entry, Kind, Manifest};
 
 /// Sources of the product that are read, and changes that are looked for in one place of one of them.
@@ -44,6 +47,8 @@ pub(super) struct Drawn {
 /// Where a change is, the likeliest to be missed first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Place {
+    /// Lines of t0, in place of those that the work put there.
+    Undone,
     /// In a function that a changed line of the tests names.
     Named,
     /// On a line that t0 does not have.
@@ -54,7 +59,21 @@ enum Place {
 }
 
 /// The places in whose turn the next change is taken.
-const TURNS: &[Place] = &[Place::Named, Place::Changed, Place::Named, Place::Called];
+const TURNS: &[Place] = &[
+    Place::Undone,
+    Place::Named,
+    Place::Changed,
+    Place::Undone,
+    Place::Named,
+    Place::Called,
+];
+const PLACES: &[Place] = &[
+    Place::Undone,
+    Place::Named,
+    Place::Changed,
+    Place::Called,
+    Place::Elsewhere,
+];
 
 /// One change that could be made.
 #[derive(Clone, Debug)]
@@ -73,6 +92,7 @@ struct Source {
     bytes: Vec<u8>,
     functions: Vec<Function>,
     changed: Vec<u32>,
+    undone: Vec<Mutant>,
 }
 
 impl Drawn {
@@ -90,7 +110,7 @@ impl Drawn {
             }
         }
         let called = called(&sources, &names);
-        for place in [Place::Named, Place::Changed, Place::Called, Place::Elsewhere] {
+        for place in PLACES.iter().copied() {
             for source in &sources {
                 if place == Place::Elsewhere && spots.len() >= max.saturating_mul(CHOICE) {
                     break;
@@ -118,8 +138,8 @@ impl Drawn {
             path: spot.path.clone(),
             line: spot.mutant.line,
             operator: spot.mutant.operator.label().into(),
-            from: spot.mutant.original.clone(),
-            to: spot.mutant.replacement.clone(),
+            from: quoted(&spot.mutant.original),
+            to: quoted(&spot.mutant.replacement),
         };
         let changed = Changed::of(spot.path.clone(), syntax::apply(source, &spot.mutant), mutated);
         Some((changed, self.seed.to_string()))
@@ -141,13 +161,16 @@ impl Source {
             Some(before) => Some((trees.content)(before)?),
             None => Some(Vec::new()),
         };
-        let changed = before.map_or_else(Vec::new, |before| fresh_lines(&before, &bytes));
+        let before = before.as_ref();
+        let changed = before.map_or_else(Vec::new, |before| fresh_lines(before, &bytes));
+        let undone = before.map_or_else(Vec::new, |before| undone::all(language, before, &bytes));
         Ok(Some(Self {
             path: path.to_owned(),
             language,
             bytes,
             functions,
             changed,
+            undone,
         }))
     }
 
@@ -157,6 +180,13 @@ impl Source {
             known.map(|function| function.lines.clone()).collect::<Vec<_>>()
         };
         let lines = match place {
+            Place::Undone => {
+                return self
+                    .undone
+                    .iter()
+                    .map(|mutant| self.spot(place, mutant.clone()))
+                    .collect();
+            }
             Place::Named => named(names),
             Place::Changed => self.changed.iter().map(|line| *line..=*line).collect(),
             Place::Called => named(called),
@@ -166,16 +196,18 @@ impl Source {
             return Vec::new();
         }
         let found = syntax::mutants(self.language, &self.bytes, &What::Code(&lines), MUTANTS_MAX);
-        let spot = |mutant: Mutant| {
-            let around = self.functions.iter().filter(|f| f.lines.contains(&mutant.line));
-            Spot {
-                path: self.path.clone(),
-                place,
-                function: around.map(|f| *f.lines.start()).max().unwrap_or(0),
-                mutant,
-            }
-        };
-        found.unwrap_or_default().into_iter().map(spot).collect()
+        let found = found.unwrap_or_default().into_iter();
+        found.map(|mutant| self.spot(place, mutant)).collect()
+    }
+
+    fn spot(&self, place: Place, mutant: Mutant) -> Spot {
+        let around = self.functions.iter().filter(|f| f.lines.contains(&mutant.line));
+        Spot {
+            path: self.path.clone(),
+            place,
+            function: around.map(|f| *f.lines.start()).max().unwrap_or(0),
+            mutant,
+        }
     }
 }
 
@@ -320,102 +352,4 @@ fn rank(seed: u32, of: &[&[u8]]) -> [u8; 32] {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const SHOP: &str = "def total(lines):\n    return add(lines) + 1\n\ndef add(lines):\n    return lines * 2\n\ndef label(cents):\n    return cents // 100\n\ndef other(a):\n    return a - 1\n";
-    const TESTS: &str =
-        "def test_total():\n    assert total([1]) == 3\n\ndef test_label():\n    assert label(100) == 1\n";
-
-    struct Files(Vec<(&'static str, String)>);
-
-    impl Files {
-        fn manifest(&self) -> Manifest {
-            let entry = |(path, text): &(&str, String)| Entry {
-                path: (*path).into(),
-                kind: Kind::File,
-                mode: 0o644,
-                size: text.len() as u64,
-                digest: *blake3::hash(text.as_bytes()).as_bytes(),
-            };
-            Manifest::new(self.0.iter().map(entry).collect())
-        }
-    }
-
-    fn files(shop: &str, tests: &str) -> Files {
-        Files(vec![("shop.py", shop.to_owned()), ("test_shop.py", tests.to_owned())])
-    }
-
-    fn drawn(start: &Files, now: &Files, max: usize, seed: u32) -> Vec<Spot> {
-        let content = |entry: &Entry| {
-            let all = start.0.iter().chain(&now.0);
-            let mut found = all.filter(|(_, text)| *blake3::hash(text.as_bytes()).as_bytes() == entry.digest);
-            Ok(found.next().unwrap().1.clone().into_bytes())
-        };
-        let trees = Trees {
-            candidate: &now.manifest(),
-            start: &start.manifest(),
-            watched: &|path| path.starts_with("test_"),
-            content: &content,
-        };
-        let drawn = Drawn::of(&trees, max, seed).unwrap();
-        drawn.chosen.into_iter().map(|(_, spot)| spot).collect()
-    }
-
-    fn places(spots: &[Spot]) -> Vec<(Place, u32)> {
-        spots.iter().map(|spot| (spot.place, spot.function)).collect()
-    }
-
-    #[test]
-    fn what_a_changed_test_named_comes_first_then_the_work_then_what_is_called() {
-        let start = files(SHOP, TESTS);
-        let gutted = TESTS.replace("    assert total([1]) == 3", "    pass");
-        let now = files(&SHOP.replace("// 100", "// 10"), &gutted);
-        for seed in 1..20 {
-            let spots = drawn(&start, &now, 4, seed);
-            let expected = [
-                (Place::Named, 2),
-                (Place::Changed, 8),
-                (Place::Named, 2),
-                (Place::Called, 5),
-            ];
-            assert_eq!(places(&spots), expected, "seed {seed}");
-            assert!(
-                spots.iter().all(|spot| spot.path == "shop.py"),
-                "tests are changed by nobody"
-            );
-        }
-        let all = drawn(&start, &now, 100, 1);
-        assert!(all.iter().any(|spot| spot.place == Place::Elsewhere));
-        let unique: HashSet<_> = all.iter().map(|spot| spot.mutant.clone()).collect();
-        assert_eq!(unique.len(), all.len(), "no change is made twice");
-    }
-
-    #[test]
-    fn another_seed_draws_other_changes_and_the_same_one_the_same() {
-        let (start, now) = (files(SHOP, TESTS), files(SHOP, "def test_total(): total()\n"));
-        let told = |seed| format!("{:?}", drawn(&start, &now, 3, seed));
-        assert_eq!(told(7), told(7));
-        assert!((1..20).any(|seed| told(seed) != told(7)));
-    }
-
-    #[test]
-    fn a_change_is_made_in_the_copy_and_named_with_its_seed() {
-        let now = files(SHOP, TESTS);
-        let spots = drawn(&now, &now, 1, 3);
-        let drawn = Drawn {
-            seed: 3,
-            chosen: vec![(SHOP.into(), spots[0].clone())],
-        };
-        let (changed, seed) = drawn.change(0).unwrap();
-        assert_eq!((changed.mutants.len(), seed.as_str()), (1, "3"));
-        assert!(drawn.change(1).is_none());
-    }
-
-    #[test]
-    fn a_line_that_moved_is_not_fresh_and_one_that_stands_twice_is() {
-        let fresh = |before: &str, now: &str| fresh_lines(before.as_bytes(), now.as_bytes());
-        assert_eq!(fresh("a\nb\n", "b\n    a\n"), [0; 0]);
-        assert_eq!(fresh("a\n", "a\na\n\n"), [2]);
-    }
-}
+mod tests;

@@ -20,14 +20,17 @@ use crate::hunks::quoted;
 /// Members that a test is looked for, and mutants of one among which the first expected value is.
 const MEMBERS_MAX: usize = 1_024;
 const MUTANTS_MAX: usize = 32;
+/// What a value is said to be that is made when the test runs.
+const ANOTHER: &str = "another value";
 
 /// What the tests of some members are to demand.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Demand<'a> {
     /// Another expected value; where no test has one that could be changed, the impossible.
     Another,
-    /// The opposite of the whole assertion around the expected value of each of these; where none has one, the impossible.
-    Opposite(&'a [String]),
+    /// The same other value of each of these, with a failure right behind the assertion around it, or, where none can
+    /// stand there, the opposite of that assertion; where none has either, the impossible.
+    Beyond(&'a [String]),
     /// The impossible of the tests of these: they fail where they begin to assert.
     Impossible(&'a [String]),
 }
@@ -87,22 +90,21 @@ pub(super) fn change(
     let mut library = Library::new(sources);
     let mut chosen = match demand {
         Demand::Impossible(_) => Vec::new(),
-        Demand::Another | Demand::Opposite(_) => {
+        Demand::Another | Demand::Beyond(_) => {
             library.chosen(members, max, |library, found| library.expected_value(found))?
         }
     };
-    if let Demand::Opposite(of) = demand {
+    if let Demand::Beyond(of) = demand {
         chosen.retain(|chosen| chosen.members.iter().any(|member| of.contains(member)));
         chosen.retain_mut(|chosen| {
-            let part = chosen.mutant.minded.unwrap_or(chosen.mutant.span);
-            let opposite = library.opposite(&chosen.path, part);
-            opposite.map(|mutant| chosen.mutant = mutant).is_some()
+            let beyond = library.beyond(&chosen.path, &chosen.mutant);
+            beyond.map(|mutant| chosen.mutant = mutant).is_some()
         });
     }
     if chosen.is_empty() {
         let of = match demand {
             Demand::Another => members,
-            Demand::Opposite(of) | Demand::Impossible(of) => of,
+            Demand::Beyond(of) | Demand::Impossible(of) => of,
         };
         chosen = library.chosen(of, max, Library::failures)?;
     }
@@ -163,8 +165,11 @@ impl Library<'_> {
         found.and_then(Result::ok).unwrap_or_default()
     }
 
-    fn opposite(&self, path: &str, part: Span) -> Option<Mutant> {
-        self.mutants(path, &What::Opposite(&[part]), 1).into_iter().next()
+    fn beyond(&self, path: &str, value: &Mutant) -> Option<Mutant> {
+        let mut behind = self.mutants(path, &What::Behind(std::slice::from_ref(value)), 1);
+        let part = value.minded.unwrap_or(value.span);
+        let opposite = || self.mutants(path, &What::Opposite(&[part]), 1).pop();
+        behind.pop().or_else(opposite)
     }
 
     /// The sources with all of these changes made, the last of each first, so that the others stay where they are. One
@@ -194,7 +199,7 @@ impl Library<'_> {
                 line: mutant.line,
                 operator: mutant.operator.label().to_owned(),
                 from: quoted(&mutant.original),
-                to: quoted(&mutant.replacement),
+                to: told(&mutant),
             });
         }
         mutants.sort_by(|a, b| (&a.path, a.line).cmp(&(&b.path, b.line)));
@@ -202,6 +207,15 @@ impl Library<'_> {
             files: files.into_iter().map(|(path, (bytes, _))| (path, bytes)).collect(),
             mutants,
         }
+    }
+}
+
+/// What stands there now: a value that is made of the one that has a name is said to be another.
+fn told(mutant: &Mutant) -> String {
+    let is_made = mutant.replacement.ends_with(&format!("({})", mutant.original));
+    match is_made && mutant.operator == Operator::Expectation {
+        true => ANOTHER.to_owned(),
+        false => quoted(&mutant.replacement),
     }
 }
 
@@ -231,7 +245,7 @@ mod tests {
         let changed = change(&sources, &members, max, demand).unwrap();
         for mutated in &changed.mutants {
             let (_, bytes) = changed.files.iter().find(|(path, _)| *path == mutated.path).unwrap();
-            assert!(String::from_utf8_lossy(bytes).contains(&mutated.to));
+            assert!(mutated.to == ANOTHER || String::from_utf8_lossy(bytes).contains(&mutated.to));
         }
         let told = |m: &Mutated| format!("{} {}:{} {}->{}", m.members.join("+"), m.path, m.line, m.from, m.to);
         changed.mutants.iter().map(told).collect()
@@ -244,7 +258,7 @@ mod tests {
         assert_eq!(
             changed(&[("a.test.js", source)], &members, 9, Demand::Another),
             [
-                "a.test.js > max > of 3 a.test.js:2 want->[want, 'lx']",
+                "a.test.js > max > of 3 a.test.js:2 want->another value",
                 "a.test.js > max > of one a.test.js:3 2->3"
             ]
         );
@@ -308,7 +322,7 @@ mod tests {
         assert_eq!(failing(&all, Demand::Another).len(), 1, "one has");
         assert_eq!(failing(&all, Demand::Impossible(&loose)), expected);
         assert_eq!(
-            failing(&all, Demand::Opposite(&loose)),
+            failing(&all, Demand::Beyond(&loose)),
             expected,
             "it cannot be turned round"
         );
@@ -332,12 +346,18 @@ mod tests {
     }
 
     #[test]
-    fn the_opposite_stands_where_a_value_was_changed_before() {
+    fn a_failure_stands_behind_a_value_that_was_changed_before_and_else_the_opposite() {
         let members = ["p.py::test_total", "p.py::test_label"];
         let of = ["p.py::test_total".to_owned()];
         assert_eq!(
-            changed(&[("p.py", PRICE)], &members, 9, Demand::Opposite(&of)),
-            ["p.py::test_total p.py:2 total(1) == 2->not (total(1) == 2)"]
+            changed(&[("p.py", PRICE)], &members, 9, Demand::Beyond(&of)),
+            ["p.py::test_total p.py:2 2->3; raise AssertionError('lx')"]
+        );
+        let short = "test('a', () => expect(f(1)).toBe(2));";
+        let of = ["a.test.js > a".to_owned()];
+        assert_eq!(
+            changed(&[("a.test.js", short)], &["a.test.js > a"], 9, Demand::Beyond(&of)),
+            ["a.test.js > a a.test.js:1 ->.not"]
         );
     }
 

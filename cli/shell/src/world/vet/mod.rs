@@ -16,6 +16,7 @@ mod review;
 mod sentinel;
 mod surroundings;
 mod titled;
+mod undone;
 
 use std::time::{Duration, SystemTime};
 

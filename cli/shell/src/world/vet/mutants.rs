@@ -13,8 +13,9 @@ use engine::event::candidate::{Hunk, Mutated};
 use engine::event::id::Bytes;
 use engine::event::policy::{Adequacy, GuardPolicy};
 use engine::guard::surface;
-use syntax::{Language, Mutant, Operator, Span, What};
+use syntax::{Language, Mutant, Operator, What};
 
+use super::undone;
 use crate::hunks::{between, is_idle, is_prose, lines, quoted, told};
 use crate::tree::{Kind, Manifest, Tree};
 use crate::world::surface::Suites;
@@ -26,8 +27,6 @@ const HUNKS_MAX: usize = 128;
 const NAMED_MAX: usize = 16;
 /// A longer source is nothing that a person wrote.
 const SOURCE_MAX_BYTES: u64 = 1024 * 1024;
-/// A longer part is not undone: both versions of it are recorded.
-const UNDONE_MAX_BYTES: usize = 4096;
 
 /// A tree, and who says which of its files are the product.
 pub(super) struct Product<'a> {
@@ -66,13 +65,9 @@ impl Part {
 
     /// The lines that stood in its place, where one of its own cannot be changed once more: the fix may be that one.
     fn undone(&self, language: Language) -> Option<Mutant> {
-        let (start, now) = cut(&self.source, &self.lines)?;
-        let before = self.before.as_ref()?;
-        if now.len().max(before.len()) > UNDONE_MAX_BYTES || self.mutants.is_empty() {
-            return None;
-        }
+        let undone = undone::part(&self.source, &self.lines, self.before.as_ref()?)?;
         let range = [self.lines.clone()];
-        let all = syntax::mutants(language, &self.source, &What::Code(&range), now.len()).ok()?;
+        let all = syntax::mutants(language, &self.source, &What::Code(&range), undone.original.len()).ok()?;
         let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || !byte.is_ascii();
         let texts = lines(&self.source);
         let is_bare = |line: u32| {
@@ -82,18 +77,8 @@ impl Part {
             let says = text.is_some_and(|text| text.iter().any(is_word)) && !is_idle(&texts, &(line..=line));
             says && all.iter().all(|mutant| mutant.line != line)
         };
-        self.lines.clone().any(is_bare).then_some(())?;
-        Some(Mutant {
-            line: *self.lines.start(),
-            span: Span {
-                start,
-                end: start + now.len(),
-            },
-            operator: Operator::Undo,
-            original: String::from_utf8(now.to_vec()).ok()?,
-            replacement: String::from_utf8(before.clone()).ok()?,
-            minded: None,
-        })
+        let is_tried = !self.mutants.is_empty() && self.lines.clone().any(is_bare);
+        is_tried.then_some(undone)
     }
 
     /// What is recorded of one of its mutants, and the file with it.
@@ -147,7 +132,7 @@ pub(super) fn pick(product: &Product<'_>, start: &Manifest, max: usize) -> Resul
             }
             let replaced = difference.replaced.iter().find(|(now, _)| *now == hunk);
             let before = replaced
-                .and_then(|(_, then)| cut(&before, then))
+                .and_then(|(_, then)| undone::cut(&before, then))
                 .map(|(_, text)| text.to_vec());
             let part = Part {
                 path: path.clone(),
@@ -226,19 +211,6 @@ impl Product<'_> {
     }
 }
 
-/// These lines of a text, and where they begin.
-fn cut<'t>(text: &'t [u8], lines: &RangeInclusive<u32>) -> Option<(usize, &'t [u8])> {
-    let ends = text.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
-    let starts: Vec<usize> = std::iter::once(0).chain(ends.map(|(at, _)| at + 1)).collect();
-    let first = usize::try_from(lines.start().checked_sub(1)?).ok()?;
-    let start = *starts.get(first)?;
-    let end = starts
-        .get(usize::try_from(*lines.end()).ok()?)
-        .copied()
-        .unwrap_or(text.len());
-    Some((start, text.get(start..end)?))
-}
-
 /// Those that change most of what a program does come first, one a line, and neighbours far apart.
 fn telling(mutants: Vec<Mutant>, max: usize) -> Vec<Mutant> {
     let weak = |mutant: &Mutant| matches!(mutant.operator, Operator::Constant | Operator::Arithmetic);
@@ -288,7 +260,7 @@ mod tests {
             lines: now.clone(),
             source: Rc::new(after.as_bytes().to_vec()),
             mutants: found,
-            before: cut(before.as_bytes(), then).map(|(_, text)| text.to_vec()),
+            before: undone::cut(before.as_bytes(), then).map(|(_, text)| text.to_vec()),
         };
         let undone = part.undone(language)?;
         Some(String::from_utf8(syntax::apply(after.as_bytes(), &undone)).unwrap())

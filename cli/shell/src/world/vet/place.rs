@@ -96,12 +96,12 @@ impl<'a> Place<'a> {
             Plant::Sentinels { in_place: false, .. } | Plant::Respelled => self.respelled(&copied, true)?,
             Plant::RespelledProduct => self.respelled(&copied, false)?,
             Plant::Expectations => self.changed(request, &candidate, Demand::Another)?,
-            Plant::Opposites { of } => self.changed(request, &candidate, Demand::Opposite(of))?,
+            Plant::Beyond { of } => self.changed(request, &candidate, Demand::Beyond(of))?,
             Plant::Failures { of } => self.changed(request, &candidate, Demand::Impossible(of))?,
         };
         let wanted = matches!(
             step.plant,
-            Plant::Expectations | Plant::Opposites { .. } | Plant::Failures { .. } | Plant::Mutant(_)
+            Plant::Expectations | Plant::Beyond { .. } | Plant::Failures { .. } | Plant::Mutant(_)
         );
         if wanted && changed.mutants.is_empty() {
             return Ok(None);
@@ -135,7 +135,7 @@ impl<'a> Place<'a> {
             | Plant::Respelled
             | Plant::RespelledProduct
             | Plant::Expectations
-            | Plant::Opposites { .. }
+            | Plant::Beyond { .. }
             | Plant::Failures { .. }
             | Plant::Code { .. }
             | Plant::Coverage
