@@ -38,9 +38,11 @@ fn money(python: &str) -> (Project, String) {
     (project, format!("{python} -m pytest -q"))
 }
 
-/// Flags that every run of this file has, and more.
+/// Flags that every run of this file has, and more. What is asked of the product beside its tests is no part of it.
 fn flags<'a>(more: &[&'a str]) -> Vec<&'a str> {
-    EXTEND.iter().chain(more).copied().collect()
+    let asked_elsewhere = ["oracle_mutation", "code_mutation", "order"].into_iter();
+    let off = asked_elsewhere.flat_map(|guard| ["--guard-off", guard]);
+    EXTEND.iter().chain(more).copied().chain(off).collect()
 }
 
 /// The last word of the comparison.
