@@ -155,6 +155,51 @@ EOF";
 }
 
 #[test]
+fn each_assertion_of_a_test_has_to_notice_and_honest_work_costs_no_run_for_it() {
+    if !available("node") {
+        return;
+    }
+    let product = "const half = (x) => {\n  return x / 2 + 1;\n};\nmodule.exports = { half };\n";
+    let tests = "const test = require('node:test')
+const assert = require('node:assert')
+const { half } = require('./half.js')
+test('halves', async () => {
+  assert.strictEqual(half(2), 1)
+  for (const x of [-2, -4]) {
+    assert.strictEqual(await half(x), x / 2)
+    assert.strictEqual(half(-6), -3)
+  }
+  assert.strictEqual(half(8), 4)
+})
+";
+    let project = || Project::committed(&[("half.js", product), ("half.test.js", tests)]);
+    let honest = project();
+    let said = honest.run("sed -i 's| + 1;|;|' half.js", "node --test", &[]);
+    said.converged(1);
+    let found = vetted(&honest, &said);
+    assert_eq!(
+        (&found["note"], found["trials"].as_array().unwrap().len()),
+        (&"".into(), 1),
+        "{found}"
+    );
+    assert_eq!(found["trials"][0]["mutants"][0]["from"], "1, 3, 4", "{found}");
+
+    let bends = "cat >> half.js <<'EOF'
+const assert = require('node:assert');
+const same = assert.strictEqual;
+assert.strictEqual = (a, b, why) => (b < 0 ? undefined : same(a, b, why));
+EOF";
+    let said = project().run(
+        &format!("sed -i 's| + 1;| + (x < 0);|' half.js\n{bends}"),
+        "node --test",
+        &[],
+    );
+    said.halted(15, INADEQUATE, "oracle_mutation");
+    let why = "half.test.js:5: it passes with 2, 4, 5 expected as it does with 1, 3, 4";
+    assert!(said.why().contains(why), "{}", said.why());
+}
+
+#[test]
 fn an_assertion_that_no_run_gets_to_is_counted_and_is_no_violation() {
     let Some(python) = python_with_pytest() else { return };
     let elsewhere = "\

@@ -122,8 +122,20 @@ pub(crate) struct Grammar {
     pub(crate) detached: &'static [&'static str],
     /// Bodies that are made of statements.
     pub(crate) blocks: &'static [&'static str],
+    /// How an assertion is asked whether it takes a value, and stops nothing where it does not.
+    pub(crate) heard: Option<Heard>,
     /// What fails in the body of this test.
     pub(crate) failure: fn(&Tree<'_>, &Case) -> Option<Failure>,
+}
+
+/// What stands around an assertion that must fail: before it, between it and what is done where it passes, and behind that.
+/// A break of line stands for one with the indent of the statement.
+pub(crate) struct Heard {
+    pub(crate) before: &'static str,
+    pub(crate) between: &'static str,
+    pub(crate) behind: &'static str,
+    /// What leaves the test, which has passed then.
+    pub(crate) leave: &'static str,
 }
 
 /// What fails whatever is tested.

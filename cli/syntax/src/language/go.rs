@@ -146,6 +146,7 @@ pub(super) static GRAMMAR: Grammar = Grammar {
     rooms: &["func_literal"],
     detached: &["go_statement"],
     blocks: &["block"],
+    heard: None,
     failure,
 };
 

@@ -151,6 +151,7 @@ pub(super) static GRAMMAR: Grammar = Grammar {
     rooms: &["lambda_expression"],
     detached: &[],
     blocks: &["block"],
+    heard: None,
     failure: |_, _| {
         Some(Failure {
             statement: "if (Boolean.TRUE) { throw new AssertionError(\"lx\"); }".to_string(),

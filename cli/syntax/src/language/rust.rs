@@ -144,6 +144,7 @@ pub(super) static GRAMMAR: Grammar = Grammar {
     rooms: &["closure_expression", "function_item"],
     detached: &[],
     blocks: &["block"],
+    heard: None,
     failure: |_, _| {
         Some(Failure {
             statement: "if \"lx\".len() == 2 { panic!(\"lx\"); }".to_string(),

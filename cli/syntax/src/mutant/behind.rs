@@ -1,14 +1,17 @@
-//! Another expected value together with a failure right behind the assertion that has it.
+//! Other expected values, and what is done where an assertion takes one.
 //!
 //! ```text
-//!   assert f(1) == 2     -->     assert f(1) == 3; raise ...
+//!   assert f(1) == 2     -->     try: assert f(1) == 3            at each but the last: nothing goes on where it passes
+//!                                except AssertionError: pass
+//!                                else: return                     a failure, once the test has passed so
+//!   assert f(4) == 5     -->     assert f(4) == 6; raise ..       the last; the failure only then
 //! ```
 //!
-//! Who minds the value stops, or has failed, before the failure is come to, whatever else holds the test: a test that
-//! passes with the other value alone and fails with both let the other value pass.
+//! Who minds its value has failed before what stands behind it is come to, whatever else holds the test: a test that passes
+//! with other values, and does not once a failure stands where they are taken, let another value pass.
 
 use super::{Mutant, Operator, failure, oracle, stitched};
-use crate::grammar::any;
+use crate::grammar::{Case, Heard, any};
 use crate::suite::cases;
 use crate::tree::{Id, Tree};
 use crate::{Span, assertion};
@@ -26,34 +29,134 @@ const WHOLE: &[&str] = &[
     "member_expression",
     "method_invocation",
 ];
+/// Assertions of one test that are tried at once.
+const SEVERAL_MAX: usize = 16;
 
-/// Each of these changes of an expected value, with the failure.
-pub(super) fn candidates(tree: &Tree<'_>, values: &[Mutant]) -> Vec<Mutant> {
-    let cases = cases(tree);
-    let both = |value: &Mutant| {
-        let part = value.minded.unwrap_or(value.span);
-        let assertion = oracle::minding(tree, part).next()?;
-        let (_, case) = cases
-            .iter()
-            .filter(|(_, case)| tree.within(case.body).contains(&assertion))
-            .max_by_key(|(_, case)| case.body)?;
-        // What may be reached when the test is over shows nothing of it.
-        failure::place(tree, assertion, case.body)?;
-        let statement = statement(tree, assertion)?;
-        let fails = match fails(tree, assertion) {
-            Some(fails) => fails,
-            None => (tree.grammar.failure)(tree, case)?.statement,
-        };
-        let end = tree.node(statement).span.end;
-        let ended = tree.bytes(statement).ends_with(b";");
-        let planted = format!("{}{fails}", if ended { " " } else { "; " });
-        let edits = [
-            (value.span, value.replacement.clone()),
+/// One assertion, with another value.
+struct Asked<'t, 'v> {
+    value: &'v Mutant,
+    case: &'t Case,
+    assertion: Id,
+    statement: Id,
+}
+
+/// These values at once, if they are several; the test ends where one of them is taken.
+pub(super) fn several(tree: &Tree<'_>, values: &[Mutant]) -> Vec<Mutant> {
+    let cases = all(tree);
+    let asked = asked(tree, &cases, values);
+    let (Some(heard), Some((last, before))) = (&tree.grammar.heard, split(tree, &asked)) else {
+        return Vec::new();
+    };
+    let mut edits = vec![(last.value.span, last.value.replacement.clone())];
+    for asked in &before {
+        edits.extend(asked.wrapped(tree, heard, heard.leave));
+    }
+    let found = (edits.len() > 1).then(|| stitched(tree, Operator::Expectation, edits));
+    found.flatten().into_iter().collect()
+}
+
+/// The same, or the first value alone, with a failure where it is taken.
+pub(super) fn failing(tree: &Tree<'_>, values: &[Mutant]) -> Vec<Mutant> {
+    let cases = all(tree);
+    let asked = asked(tree, &cases, values);
+    let several = (values.len() > 1).then(|| split(tree, &asked)).flatten();
+    let (last, before) = match several.zip(tree.grammar.heard.as_ref()) {
+        Some(((last, before), heard)) => (Some(last), before.into_iter().zip(std::iter::repeat(heard)).collect()),
+        None => (asked.first(), Vec::new()),
+    };
+    let edits = last.and_then(|last| {
+        let end = tree.node(last.statement).span.end;
+        let ended = tree.bytes(last.statement).ends_with(b";");
+        let planted = format!("{}{}", if ended { " " } else { "; " }, last.fails(tree)?);
+        let mut edits = vec![
+            (last.value.span, last.value.replacement.clone()),
             (Span { start: end, end }, planted),
         ];
-        stitched(tree, Operator::FailureBehind, edits.to_vec())
-    };
-    values.iter().filter_map(both).collect()
+        for (asked, heard) in before {
+            edits.extend(asked.fails(tree).and_then(|fails| asked.wrapped(tree, heard, &fails)));
+        }
+        Some(edits)
+    });
+    let found = edits.and_then(|edits| stitched(tree, Operator::FailureBehind, edits));
+    found.into_iter().collect()
+}
+
+fn all(tree: &Tree<'_>) -> Vec<Case> {
+    cases(tree).into_iter().map(|(_, case)| case).collect()
+}
+
+/// One value of each assertion that is a statement and is done before its test is over.
+fn asked<'t, 'v>(tree: &Tree<'_>, cases: &'t [Case], values: &'v [Mutant]) -> Vec<Asked<'t, 'v>> {
+    let mut found: Vec<Asked<'t, 'v>> = Vec::new();
+    for value in values {
+        let part = value.minded.unwrap_or(value.span);
+        let Some(assertion) = oracle::minding(tree, part).next() else {
+            continue;
+        };
+        let around = cases.iter().filter(|case| tree.within(case.body).contains(&assertion));
+        let Some(case) = around.max_by_key(|case| case.body) else {
+            continue;
+        };
+        // What may be reached when the test is over shows nothing of it.
+        let statement = failure::place(tree, assertion, case.body).and_then(|_| statement(tree, assertion));
+        let Some(statement) = statement.filter(|_| found.iter().all(|other| other.assertion != assertion)) else {
+            continue;
+        };
+        found.push(Asked {
+            value,
+            case,
+            assertion,
+            statement,
+        });
+    }
+    found
+}
+
+/// The last of them that stands right in the body of the test, and those before it.
+fn split<'a, 't, 'v>(
+    tree: &Tree<'_>,
+    asked: &'a [Asked<'t, 'v>],
+) -> Option<(&'a Asked<'t, 'v>, Vec<&'a Asked<'t, 'v>>)> {
+    let is_right_there = |asked: &&Asked<'_, '_>| tree.node(asked.statement).parent == Some(asked.case.body);
+    let last = asked
+        .iter()
+        .filter(is_right_there)
+        .max_by_key(|asked| asked.statement)?;
+    let before = asked.iter().filter(|asked| asked.statement < last.statement);
+    Some((last, before.take(SEVERAL_MAX).collect()))
+}
+
+impl Asked<'_, '_> {
+    /// The same word for it, where the assertion is a call that fails: a test within a test may have its own.
+    fn fails(&self, tree: &Tree<'_>) -> Option<String> {
+        match fails(tree, self.assertion) {
+            Some(fails) => Some(fails),
+            None => Some((tree.grammar.failure)(tree, self.case)?.statement),
+        }
+    }
+
+    /// The statement with the other value, and what is done where it passes; none where it shares its line.
+    fn wrapped(&self, tree: &Tree<'_>, heard: &Heard, taken: &str) -> Option<(Span, String)> {
+        let span = tree.node(self.statement).span;
+        let before = tree.source.get(..span.start)?;
+        let line = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        let indent = std::str::from_utf8(before.get(line..)?).ok()?;
+        let is_first = indent.trim().is_empty();
+        let behind = tree
+            .source
+            .get(span.end..)?
+            .iter()
+            .find(|byte| !matches!(byte, b' ' | b'\t'));
+        if heard.between.contains('\n') && (!is_first || behind == Some(&b';')) {
+            return None;
+        }
+        let value = self.value.span;
+        let [head, tail] = [span.start..value.start, value.end..span.end]
+            .map(|part| tree.source.get(part).and_then(|part| std::str::from_utf8(part).ok()));
+        let said = format!("{}{}{}", head?, self.value.replacement, tail?);
+        let between = heard.between.replace('\n', &format!("\n{indent}"));
+        Some((span, format!("{}{said}{between}{taken}{}", heard.before, heard.behind)))
+    }
 }
 
 /// The same word for it, where the assertion is a call that fails: a test within a test may have its own.
@@ -140,6 +243,50 @@ mod tests {
         ] {
             assert_eq!(behind(path, source).as_deref(), Some(expected.as_str()), "{path}");
         }
+    }
+
+    #[test]
+    fn of_several_assertions_each_is_asked_and_the_last_right_in_the_body_has_to_notice() {
+        let both = |path: &str, source: &str| {
+            let language = Language::of(path).unwrap();
+            let parsed = tests(language, source.as_bytes()).unwrap();
+            let spans: Vec<_> = parsed.tests.iter().map(|test| test.span).collect();
+            let values = mutants(language, source.as_bytes(), &What::Oracle(&spans), 9).unwrap();
+            [What::Several(&values), What::Behind(&values)].map(|what| {
+                let found = mutants(language, source.as_bytes(), &what, 9).unwrap();
+                let text = found.first().map(|one| apply(source.as_bytes(), one));
+                text.map(|text| String::from_utf8(text).unwrap())
+            })
+        };
+        let python = "def test_a():\n    for x in f():\n        assert x == 2\n    assert f(1) == 4\n    if g():\n        assert h() == 6\n";
+        let asked = |taken: &str, last: &str| {
+            Some(format!(
+                "def test_a():\n    for x in f():\n        try: assert x == 3\n        except AssertionError: pass\n        else: {taken}\n    assert f(1) == 5{last}\n    if g():\n        assert h() == 6\n"
+            ))
+        };
+        let fails = "raise AssertionError('lx')";
+        assert_eq!(
+            both("a.py", python),
+            [asked("return", ""), asked(fails, &format!("; {fails}"))]
+        );
+
+        let script = "test('a', async () => {\n  assert.equal(await f(1), 2)\n  expect(f(2)).toBe(4);\n});";
+        let asked = |taken: &str, last: &str| {
+            let but =
+                "if (e.code !== 'ERR_ASSERTION' && !e.matcherResult && !/Assert/.test(e.name)) throw e; break lx;";
+            Some(format!(
+                "test('a', async () => {{\n  lx: {{ try {{ assert.equal(await f(1), 3) }} catch (e) {{ {but} }} {taken} }}\n  expect(f(2)).toBe(5);{last}\n}});"
+            ))
+        };
+        assert_eq!(
+            both("a.js", script),
+            [asked("return;", ""), asked(JS, &format!(" {JS}"))]
+        );
+
+        let alone = "def test_a():\n    assert f(1) == 4\n";
+        assert_eq!(both("a.py", alone)[0], None);
+        let rust = "#[test]\nfn a() { assert_eq!(f(1), 2); assert_eq!(f(2), 3); }";
+        assert_eq!(both("a.rs", rust)[0], None, "no other value may fit its type");
     }
 
     #[test]

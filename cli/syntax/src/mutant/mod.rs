@@ -29,7 +29,10 @@ pub enum What<'a> {
     Oracle(&'a [Span]),
     /// The whole of each assertion that one of these spans is part of, into its opposite.
     Opposite(&'a [Span]),
-    /// Each of these expected values again, with a failure right behind the assertion that minds it.
+    /// These expected values of one test at once: the last assertion right in its body minds one, and at those before it
+    /// the test ends, and has passed, where they take theirs. Nothing where they are not several.
+    Several(&'a [Mutant]),
+    /// The same, or one such value, with a failure where a value was taken.
     Behind(&'a [Mutant]),
     /// Nothing: a failure at the beginning of what the tests in these spans assert in.
     Failure(&'a [Span]),
@@ -101,7 +104,8 @@ pub fn mutants(language: Language, source: &[u8], what: &What<'_>, max: usize) -
         What::Code(lines) => code::candidates(&tree, lines),
         What::Oracle(spans) => oracle::candidates(&tree, spans),
         What::Opposite(parts) => oracle::opposites(&tree, parts),
-        What::Behind(values) => behind::candidates(&tree, values),
+        What::Several(values) => behind::several(&tree, values),
+        What::Behind(values) => behind::failing(&tree, values),
         What::Failure(tests) => failure::candidates(&tree, tests),
     };
     candidates.sort();

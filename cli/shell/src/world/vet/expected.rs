@@ -41,7 +41,13 @@ struct Chosen {
     members: Vec<String>,
     /// The test's place in the source.
     test: Span,
+    change: Change,
+}
+
+/// One change, and the expected values that it is made of, if it is.
+struct Change {
     mutant: Mutant,
+    values: Vec<Mutant>,
 }
 
 /// The sources in which other values are expected, and what was changed.
@@ -90,15 +96,13 @@ pub(super) fn change(
     let mut library = Library::new(sources);
     let mut chosen = match demand {
         Demand::Impossible(_) => Vec::new(),
-        Demand::Another | Demand::Beyond(_) => {
-            library.chosen(members, max, |library, found| library.expected_value(found))?
-        }
+        Demand::Another | Demand::Beyond(_) => library.chosen(members, max, Library::expected_values)?,
     };
     if let Demand::Beyond(of) = demand {
         chosen.retain(|chosen| chosen.members.iter().any(|member| of.contains(member)));
         chosen.retain_mut(|chosen| {
-            let beyond = library.beyond(&chosen.path, &chosen.mutant);
-            beyond.map(|mutant| chosen.mutant = mutant).is_some()
+            let beyond = library.beyond(&chosen.path, &chosen.change.values);
+            beyond.map(|mutant| chosen.change.mutant = mutant).is_some()
         });
     }
     if chosen.is_empty() {
@@ -117,7 +121,7 @@ impl Library<'_> {
         &mut self,
         members: &[String],
         max: usize,
-        changes: impl Fn(&Self, &Found) -> Vec<Mutant>,
+        changes: impl Fn(&Self, &Found) -> Vec<Change>,
     ) -> Result<Vec<Chosen>, String> {
         let (mut chosen, mut tests) = (Vec::<Chosen>::new(), 0);
         for member in members.iter().take(MEMBERS_MAX) {
@@ -135,28 +139,42 @@ impl Library<'_> {
                 continue;
             }
             let before = chosen.len();
-            chosen.extend(changes(self, &found).into_iter().map(|mutant| Chosen {
+            chosen.extend(changes(self, &found).into_iter().map(|change| Chosen {
                 path: found.path.clone(),
                 members: vec![member.clone()],
                 test: found.test,
-                mutant,
+                change,
             }));
             tests += usize::from(chosen.len() > before);
         }
         Ok(chosen)
     }
 
-    /// One other expected value, if there is any.
-    fn expected_value(&self, found: &Found) -> Vec<Mutant> {
+    /// Other expected values of its assertions, where the language can ask for several at once; else one, if there is any.
+    fn expected_values(&self, found: &Found) -> Vec<Change> {
         let values = self.mutants(&found.path, &What::Oracle(&[found.test]), MUTANTS_MAX);
         let is_value = |mutant: &Mutant| mutant.operator == Operator::Expectation && !is_tiny(&mutant.original);
-        values.into_iter().filter(is_value).take(1).collect()
+        let values: Vec<Mutant> = values.into_iter().filter(is_value).collect();
+        if let Some(mutant) = self.mutants(&found.path, &What::Several(&values), 1).pop() {
+            return vec![Change { mutant, values }];
+        }
+        let one = values.into_iter().take(1);
+        one.map(|mutant| Change {
+            values: vec![mutant.clone()],
+            mutant,
+        })
+        .collect()
     }
 
     /// What makes the test fail wherever it begins to assert; nothing where the test could be another.
-    fn failures(&self, found: &Found) -> Vec<Mutant> {
+    fn failures(&self, found: &Found) -> Vec<Change> {
         let failures = || self.mutants(&found.path, &What::Failure(&[found.test]), MUTANTS_MAX);
-        if found.sure { failures() } else { Vec::new() }
+        let failures = if found.sure { failures() } else { Vec::new() };
+        let plain = failures.into_iter().map(|mutant| Change {
+            mutant,
+            values: Vec::new(),
+        });
+        plain.collect()
     }
 
     fn mutants(&self, path: &str, what: &What<'_>, max: usize) -> Vec<Mutant> {
@@ -165,23 +183,23 @@ impl Library<'_> {
         found.and_then(Result::ok).unwrap_or_default()
     }
 
-    fn beyond(&self, path: &str, value: &Mutant) -> Option<Mutant> {
-        let mut behind = self.mutants(path, &What::Behind(std::slice::from_ref(value)), 1);
-        let part = value.minded.unwrap_or(value.span);
-        let opposite = || self.mutants(path, &What::Opposite(&[part]), 1).pop();
-        behind.pop().or_else(opposite)
+    fn beyond(&self, path: &str, values: &[Mutant]) -> Option<Mutant> {
+        let behind = self.mutants(path, &What::Behind(values), 1).pop();
+        let parts: Vec<Span> = values.iter().map(|value| value.minded.unwrap_or(value.span)).collect();
+        behind.or_else(|| self.mutants(path, &What::Opposite(&parts), 1).pop())
     }
 
     /// The sources with all of these changes made, the last of each first, so that the others stay where they are. One
     /// that overlaps another is left out.
     fn apply(&self, mut chosen: Vec<Chosen>) -> Changed {
-        chosen.sort_by_key(|chosen| std::cmp::Reverse(chosen.mutant.span));
+        chosen.sort_by_key(|chosen| std::cmp::Reverse(chosen.change.mutant.span));
         let mut files: BTreeMap<String, (Vec<u8>, usize)> = BTreeMap::new();
         let mut mutants = Vec::new();
         for Chosen {
-            path, members, mutant, ..
+            path, members, change, ..
         } in chosen
         {
+            let mutant = &change.mutant;
             let Some(source) = self.known(&path) else {
                 continue;
             };
@@ -192,14 +210,14 @@ impl Library<'_> {
                 continue;
             }
             *before = mutant.span.start;
-            *bytes = syntax::apply(bytes, &mutant);
+            *bytes = syntax::apply(bytes, mutant);
             mutants.push(Mutated {
                 members,
                 path,
                 line: mutant.line,
                 operator: mutant.operator.label().to_owned(),
-                from: quoted(&mutant.original),
-                to: told(&mutant),
+                from: change.told(|value| value.original.clone()),
+                to: change.told(told),
             });
         }
         mutants.sort_by(|a, b| (&a.path, a.line).cmp(&(&b.path, b.line)));
@@ -210,12 +228,24 @@ impl Library<'_> {
     }
 }
 
+impl Change {
+    /// In words: each value that was changed, or all of it.
+    fn told(&self, words: impl Fn(&Mutant) -> String) -> String {
+        let whole = &self.mutant;
+        if whole.operator != Operator::Expectation {
+            return quoted(&words(whole));
+        }
+        let own = self.values.iter().filter(|value| whole.span.contains(value.span));
+        quoted(&own.map(words).collect::<Vec<_>>().join(", "))
+    }
+}
+
 /// What stands there now: a value that is made of the one that has a name is said to be another.
 fn told(mutant: &Mutant) -> String {
     let is_made = mutant.replacement.ends_with(&format!("({})", mutant.original));
     match is_made && mutant.operator == Operator::Expectation {
         true => ANOTHER.to_owned(),
-        false => quoted(&mutant.replacement),
+        false => mutant.replacement.clone(),
     }
 }
 
@@ -245,7 +275,9 @@ mod tests {
         let changed = change(&sources, &members, max, demand).unwrap();
         for mutated in &changed.mutants {
             let (_, bytes) = changed.files.iter().find(|(path, _)| *path == mutated.path).unwrap();
-            assert!(mutated.to == ANOTHER || String::from_utf8_lossy(bytes).contains(&mutated.to));
+            let parts = || mutated.to.split(", ");
+            let is_long = mutated.operator == "failure_behind";
+            assert!(is_long || parts().all(|to| to == ANOTHER || String::from_utf8_lossy(bytes).contains(to)));
         }
         let told = |m: &Mutated| format!("{} {}:{} {}->{}", m.members.join("+"), m.path, m.line, m.from, m.to);
         changed.mutants.iter().map(told).collect()
@@ -359,6 +391,25 @@ mod tests {
             changed(&[("a.test.js", short)], &["a.test.js > a"], 9, Demand::Beyond(&of)),
             ["a.test.js > a a.test.js:1 ->.not"]
         );
+    }
+
+    #[test]
+    fn all_values_of_a_test_are_asked_for_at_once_where_the_language_can() {
+        let several = "def test_a():\n    assert f(1) == 2\n    assert f(3) == 'x'\n";
+        let members = ["a.py::test_a"];
+        assert_eq!(
+            changed(&[("a.py", several)], &members, 9, Demand::Another),
+            ["a.py::test_a a.py:2 2, 'x'->3, '~x'"]
+        );
+        let of = members.map(str::to_owned);
+        let beyond = changed(&[("a.py", several)], &members, 9, Demand::Beyond(&of)).concat();
+        assert!(
+            beyond.ends_with("else: raise AssertionError('lx') assert f(3) == '~x'; raise AssertionError('lx')"),
+            "{beyond}"
+        );
+        let rust = "#[test]\nfn a() { assert_eq!(f(1), 2); assert_eq!(f(3), 4); }\n";
+        let one = changed(&[("tests/a.rs", rust)], &["a"], 9, Demand::Another);
+        assert_eq!(one, ["a tests/a.rs:2 2->3"]);
     }
 
     #[test]
