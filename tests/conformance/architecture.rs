@@ -144,7 +144,7 @@ const BANS: &[Ban] = &[
             // init becomes the command.
             "cli/shell/src/zone/backend.rs",
             "cli/shell/src/zone/fall.rs",
-            "cli/shell/src/zone/launch.rs",
+            "cli/shell/src/zone/started.rs",
             "cli/shell/src/zone/init.rs",
         ],
     },
