@@ -73,10 +73,15 @@ impl Effect {
         matches!(self, Self::Execute { .. } | Self::Check { .. } | Self::Restore { .. })
     }
 
-    /// It runs a command: what came before is on disk when it begins, and afterwards somebody may have touched what is
-    /// the governor's (SPEC 11.4.1).
+    /// It runs a command: afterwards somebody may have touched what is the governor's.
     pub const fn runs_a_command(&self) -> bool {
         self.noticeable() || matches!(self, Self::Vet(_))
+    }
+
+    /// What came before is on disk when its command begins (SPEC 11.4.1). That of a check is on its way meanwhile: one
+    /// that is lost together with its beginning is run once more.
+    pub const fn needs_sync(&self) -> bool {
+        self.runs_a_command() && !matches!(self, Self::Check { .. })
     }
 
     /// The iteration it belongs to.

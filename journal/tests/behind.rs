@@ -155,7 +155,37 @@ fn after_a_sync_that_failed_nothing_is_written_and_nothing_acknowledged() {
     assert!(begun.try_recv().is_err());
 }
 
-/// The story of the power cuts, without waiting: rotations, a seal in the middle, a close at the end.
+#[test]
+fn what_is_written_counts_once_it_is_synced_and_its_lines_come_with_the_commit() {
+    let scratch = tempfile::tempdir().unwrap();
+    let path = scratch.path().join("receipt.jsonl");
+    let lines = || fs::read_to_string(&path).unwrap().lines().count();
+    let disk = FaultyStore::default();
+    let mut writer = Journal::create_in(Arc::new(disk.clone()), "run-1", SMALL).unwrap();
+    writer.attach_receipt(ReceiptWriter::create(&path).unwrap());
+    let (nothing, root) = (writer.head(), writer.root());
+    writer.append(&event(0)).unwrap();
+    writer.write().unwrap();
+    assert_eq!((batches(&disk), writer.head(), writer.root()), (1, nothing, root));
+    // Nothing is written behind what is not durable.
+    writer.append(&event(1)).unwrap();
+    writer.write().unwrap();
+    let call = |op: &Op| match op {
+        Op::Write { name, .. } if name.ends_with(".seg") => Some("write"),
+        Op::Sync { name } if name.ends_with(".seg") => Some("sync"),
+        _ => None,
+    };
+    let calls: Vec<_> = disk.ops().iter().filter_map(call).collect();
+    assert_eq!(calls, ["write", "sync", "write"]);
+    assert_eq!((writer.head().size, lines()), (1, 0));
+    writer.sync().unwrap();
+    assert_eq!((writer.head(), lines()), (writer.tip(), 0));
+    assert_eq!(writer.commit().unwrap().seq, Some(1));
+    assert_eq!((batches(&disk), lines()), (2, 2));
+    receipt::check(&reader(&disk).unwrap(), &path).unwrap();
+}
+
+/// The story of the power cuts, mostly without waiting: rotations, a seal in the middle, a close at the end.
 fn play(store: Arc<dyn Store>, ack: impl Fn(u64)) -> journal::Result<()> {
     let keys = Keys::from_seed(&[1; 32]);
     let mut writer = Journal::create_in(store, "run-1", SMALL)?;
@@ -164,7 +194,11 @@ fn play(store: Arc<dyn Store>, ack: impl Fn(u64)) -> journal::Result<()> {
         if i % 3 == 2 {
             writer.append(&large(5_000))?;
         }
-        writer.commit_behind()?;
+        match i % 4 {
+            1 => writer.write()?,
+            2 => writer.sync()?,
+            _ => drop(writer.commit_behind()?),
+        }
         ack(writer.head().size);
         if i == 6 {
             writer.seal(Digest([7; 32]), Some(&keys))?;

@@ -120,12 +120,31 @@ inline begin() {
 #endif
 }
 
+/* A check may begin before that is synced. */
+inline begin_check() {
+    assert(!orphan && !live.running && !over);
+    live.running = true;
+#ifndef BUG_SYNC
+    if
+    :: sync()
+    :: true
+    fi
+#endif
+}
+
 inline halt(why) {
     assert(live.phase != CLOSED);
     live.reason = why; live.phase = CLOSED; live.running = false; sync()
 }
 
-/* The check looks at the tree; what it says lands in green and broke. A lie shows the opposite. */
+#ifdef BUG_SYNC
+inline heard() { live.running = false }
+#else
+inline heard() { sync(); live.running = false }
+#endif
+
+/* The check looks at the tree; what it says lands in green and broke. A lie shows the opposite. Nothing is made of it
+   before its beginning is synced. */
 bool says;
 bool breaks;
 inline look_at_tree() {
@@ -191,7 +210,7 @@ active proctype governor() {
 
     /* check_began (resume) */
     :: atomic { !down && live.phase == BUILD && !live.look && !live.running && must_revisit ->
-        live.purpose = REVISIT; begin() }
+        live.purpose = REVISIT; begin_check() }
 
     /* context_built, or halted at a cap before it */
     :: atomic { !down && live.phase == BUILD && !live.look && !live.running && !must_revisit ->
@@ -235,11 +254,12 @@ active proctype governor() {
 
     /* check_began (baseline, iteration) */
     :: atomic { !down && live.phase == CHECK && !live.running && !(live.look && will_check) ->
-        live.purpose = TURN; begin() }
+        live.purpose = TURN; begin_check() }
 
     /* check_ended, tree_observed (after the check) */
     :: atomic { !down && live.phase == CHECK && live.running ->
-        live.running = false; look_at_tree(); live.taken = false;
+        heard();
+        look_at_tree(); live.taken = false;
         if
         :: live.green = says; live.broke = breaks && live.iteration > 0; live.phase = GUARDS
         :: halt(ORACLE)
@@ -265,9 +285,10 @@ active proctype governor() {
 
     /* check_began, check_ended (recheck) */
     :: atomic { !down && live.phase == RATCHET && !live.running && must_recheck && !live.look ->
-        live.purpose = RECHECK; begin() }
+        live.purpose = RECHECK; begin_check() }
     :: atomic { !down && live.phase == RATCHET && live.running ->
-        live.running = false; look_at_tree();
+        heard();
+        look_at_tree();
         if
         :: says == live.green && breaks == live.broke -> live.rechecked = true
         :: says != live.green || breaks != live.broke -> halt(FLAKY)
@@ -305,11 +326,12 @@ active proctype governor() {
 #ifdef BUG_CONFIRM
         live.confirmed = true
 #else
-        live.purpose = CONFIRM; begin()
+        live.purpose = CONFIRM; begin_check()
 #endif
         }
     :: atomic { !down && live.phase == PROGRESS && live.running ->
-        live.running = false; look_at_tree();
+        heard();
+        look_at_tree();
         if
         :: says -> live.confirmed = true
         :: !says -> halt(FLAKY)
@@ -345,7 +367,8 @@ active proctype governor() {
 
     /* check_ended, tree_observed (resume) */
     :: atomic { !down && live.phase == BUILD && live.running ->
-        live.running = false; look_at_tree();
+        heard();
+        look_at_tree();
         if
         :: says == live.known -> live.owed = false
         :: says != live.known -> halt(FLAKY)

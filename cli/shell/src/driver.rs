@@ -3,12 +3,14 @@
 //! ```text
 //!   next --> Record(event) ----------------------------> apply, append
 //!        --> Perform(effect): append began, sync, perform, observe -> apply, append
-//!        --> Stop: sync
+//!                                                 `--> while its command runs: sync, catch up
+//!        --> Stop: sync, catch up
 //! ```
 //!
 //! A fact is applied before it is appended, so an illegal one never reaches the disk. Facts gather until
 //! the next effect that the world could notice: then they are made durable as one batch, and only then
-//! are watchers told of them.
+//! are watchers told of them. Whatever need not precede a command is done while it runs: telling of what is durable, and
+//! before a check, when everything is written, the sync itself.
 
 use std::fmt;
 
@@ -17,10 +19,20 @@ use engine::event::id::Stamp;
 use engine::event::run::SuspendCause;
 use engine::{Effect, Illegal, Next, Observation, Phase, State};
 
+/// What can be done while a command runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meanwhile {
+    /// First: nothing that anybody reads is written.
+    Sync,
+    /// Then: what is derived from the record is.
+    Tell,
+}
+
 /// What answers effects.
 pub trait World {
-    /// Carries out one effect to its end. Failure to run is an answer too.
-    fn perform(&mut self, state: &State, effect: &Effect) -> Observation;
+    /// Carries out one effect to its end. Failure to run is an answer too. `meanwhile` is called with one after the other
+    /// once a command runs, if one does; when it answers no, that command is ended.
+    fn perform(&mut self, state: &State, effect: &Effect, meanwhile: &mut dyn FnMut(Meanwhile) -> bool) -> Observation;
     /// The time, for facts that begin an effect.
     fn stamp(&mut self) -> Stamp;
     /// The number of the signal that asked the run to stop, if one did.
@@ -32,13 +44,22 @@ pub trait Record {
     type Error;
     /// Takes one fact; it is not durable yet.
     fn append(&mut self, event: &Event) -> Result<(), Self::Error>;
-    /// Makes everything appended durable. `state` is the fold of all of it.
+    /// Hands everything appended to the system: it survives the death of this process, and counts as durable only
+    /// behind the next [`Record::sync`]. `state` is the fold of all of it.
+    fn write(&mut self, state: &State) -> Result<(), Self::Error> {
+        self.sync(state)
+    }
+    /// Makes everything appended durable.
     fn sync(&mut self, state: &State) -> Result<(), Self::Error>;
+    /// Tells of everything that is durable.
+    fn catch_up(&mut self, _state: &State) -> Result<(), Self::Error> {
+        Ok(())
+    }
     /// Why not much more can be recorded, while there is still room to say so.
     fn running_out(&mut self) -> Option<String> {
         None
     }
-    /// Told before an effect is carried out.
+    /// Told when an effect begins.
     fn announce(&mut self, effect: &Effect);
 }
 
@@ -73,20 +94,56 @@ pub fn drive<W: World, R: Record>(mut state: State, world: &mut W, record: &mut 
                 if let Some(began) = state.began(&effect, world.stamp()) {
                     state = commit(state, &began, record)?;
                 }
-                if effect.runs_a_command() {
+                if effect.needs_sync() {
                     record.sync(&state).map_err(Broken::Record)?;
+                } else if effect.runs_a_command() {
+                    record.write(&state).map_err(Broken::Record)?;
                 }
-                record.announce(&effect);
-                let seen = world.perform(&state, &effect);
+                let seen = perform(&state, &effect, world, record).map_err(Broken::Record)?;
                 let event = state.observe(&effect, seen);
                 state = commit(state, &event, record)?;
             }
             Next::Await | Next::Stop => {
                 record.sync(&state).map_err(Broken::Record)?;
+                record.catch_up(&state).map_err(Broken::Record)?;
                 return Ok(state);
             }
         }
     }
+}
+
+/// Carries out an effect. The record catches up while its command runs, and in any case before the answer is used.
+fn perform<W: World, R: Record>(
+    state: &State,
+    effect: &Effect,
+    world: &mut W,
+    record: &mut R,
+) -> Result<Observation, R::Error> {
+    if !effect.runs_a_command() {
+        record.announce(effect);
+        return Ok(world.perform(state, effect, &mut |_| true));
+    }
+    let (mut is_synced, mut is_told, mut kept) = (effect.needs_sync(), false, Ok(()));
+    let mut meanwhile = |what| {
+        let done = match what {
+            Meanwhile::Sync => &mut is_synced,
+            Meanwhile::Tell => &mut is_told,
+        };
+        if kept.is_ok() && !std::mem::replace(done, true) {
+            kept = match what {
+                Meanwhile::Sync => record.sync(state),
+                Meanwhile::Tell => record.catch_up(state),
+            };
+            if what == Meanwhile::Tell {
+                record.announce(effect);
+            }
+        }
+        kept.is_ok()
+    };
+    let seen = world.perform(state, effect, &mut meanwhile);
+    meanwhile(Meanwhile::Sync);
+    meanwhile(Meanwhile::Tell);
+    kept.map(|()| seen)
 }
 
 /// A signal, or a record that is about to be full, stops a run that is open and not stopping already.

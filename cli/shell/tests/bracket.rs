@@ -1,5 +1,5 @@
-//! The bracket never hands an event to the record that the machine refuses (SPEC 3.1.2), and lets no effect happen
-//! before its beginning is durable (SPEC 3.1.3).
+//! The bracket never hands an event to the record that the machine refuses (SPEC 3.1.2), lets no effect happen before
+//! its beginning is as safe as it has to be, and believes no answer to one before it is durable (SPEC 3.1.3, 11.4.1).
 
 // A helper that fails fails its test.
 #![allow(clippy::unwrap_used)]
@@ -14,14 +14,18 @@ use engine::event::measurement::{AssertionsSeen, GitSeen, GitState, TreeSeen};
 use engine::event::policy::{Command, Policy};
 use engine::event::run::RunOpened;
 use engine::{Effect, Observation, State};
-use shell::driver::{Broken, Record, World, commit, drive};
+use shell::driver::{Broken, Meanwhile, Record, World, commit, drive};
 
 /// What reached the record, and what was made durable of it.
 #[derive(Default)]
 struct Kept {
     appended: Vec<Event>,
     durable: usize,
+    /// The same, of what was handed to the system before a check.
+    written: usize,
     full: bool,
+    /// What is written fails to become durable.
+    torn: bool,
     /// How much is not durable, for a world that looks.
     waiting: Rc<Cell<usize>>,
 }
@@ -38,7 +42,15 @@ impl Record for Kept {
         Ok(())
     }
 
+    fn write(&mut self, _: &State) -> Result<(), Self::Error> {
+        self.written = self.appended.len();
+        Ok(())
+    }
+
     fn sync(&mut self, _: &State) -> Result<(), Self::Error> {
+        if self.torn {
+            return Err("torn");
+        }
         self.durable = self.appended.len();
         self.waiting.set(0);
         Ok(())
@@ -53,7 +65,7 @@ struct Confused {
 }
 
 impl World for Confused {
-    fn perform(&mut self, _: &State, _: &Effect) -> Observation {
+    fn perform(&mut self, _: &State, _: &Effect, _: &mut dyn FnMut(Meanwhile) -> bool) -> Observation {
         self.asked += 1;
         Observation::Waited { at: Stamp::default() }
     }
@@ -72,11 +84,22 @@ impl World for Confused {
 struct Watchful {
     asked: Vec<(&'static str, usize)>,
     waiting: Rc<Cell<usize>>,
+    /// What was not durable once a command ran, and whether that command may go on.
+    meanwhile: Vec<(usize, bool)>,
     signal: Option<i32>,
 }
 
+impl Watchful {
+    fn of(record: &Kept) -> Self {
+        Self {
+            waiting: record.waiting.clone(),
+            ..Self::default()
+        }
+    }
+}
+
 impl World for Watchful {
-    fn perform(&mut self, _: &State, effect: &Effect) -> Observation {
+    fn perform(&mut self, _: &State, effect: &Effect, meanwhile: &mut dyn FnMut(Meanwhile) -> bool) -> Observation {
         let at = Stamp::default();
         let (name, seen) = match effect {
             Effect::ObserveTree { .. } => (
@@ -87,9 +110,15 @@ impl World for Watchful {
                 },
             ),
             Effect::Check { .. } => ("check", Observation::Waited { at }),
+            Effect::Execute { .. } => ("work", Observation::Waited { at }),
+            Effect::BuildContext(_) => ("context", slice()),
             _ => ("other", Observation::Waited { at }),
         };
         self.asked.push((name, self.waiting.get()));
+        if effect.runs_a_command() {
+            let goes_on = meanwhile(Meanwhile::Sync) && meanwhile(Meanwhile::Tell);
+            self.meanwhile.push((self.waiting.get(), goes_on));
+        }
         seen
     }
 
@@ -133,12 +162,27 @@ fn empty_workdir() -> TreeSeen {
     }
 }
 
+fn slice() -> Observation {
+    Observation::Context {
+        path: "context".into(),
+        digest: Digest::ZERO,
+        bytes: 0,
+        tokens: 0,
+        manifest: Vec::new(),
+        error: String::new(),
+    }
+}
+
 fn opened() -> State {
     let mut policy = Policy {
         exec: Command::shell("agent"),
         ..Policy::default()
     };
     policy.oracle.check = Command::shell("check");
+    opened_with(policy)
+}
+
+fn opened_with(policy: Policy) -> State {
     State::open(RunOpened {
         at: Stamp::default(),
         run_id: "r".to_owned(),
@@ -222,15 +266,46 @@ fn an_answer_that_does_not_fit_ends_the_run_in_a_lawful_record() {
 }
 
 #[test]
-fn the_beginning_of_a_check_is_durable_before_the_check() {
+fn the_beginning_of_a_check_is_durable_while_it_runs() {
     let mut record = Kept::default();
-    let mut world = Watchful {
-        waiting: record.waiting.clone(),
-        ..Watchful::default()
-    };
+    let mut world = Watchful::of(&record);
     drive(opened(), &mut world, &mut record).unwrap();
-    assert_eq!(world.asked, [("walk", 0), ("check", 0)]);
+    assert_eq!(world.asked, [("walk", 0), ("check", 2)]);
+    assert_eq!((world.meanwhile, record.written), (vec![(0, true)], 2));
     assert!(record.appended.iter().any(|event| event.name() == "check_began"));
+}
+
+#[test]
+fn the_beginning_of_work_is_durable_before_it() {
+    let mut policy = Policy {
+        exec: Command::shell("agent"),
+        ..Policy::default()
+    };
+    policy.oracle.check = Command::shell("check");
+    policy.oracle.baseline = false;
+    let mut record = Kept::default();
+    let mut world = Watchful::of(&record);
+    drive(opened_with(policy), &mut world, &mut record).unwrap();
+    let work = world.asked.iter().find(|(name, _)| *name == "work");
+    assert_eq!(work, Some(&("work", 0)), "{:?}", world.asked);
+}
+
+#[test]
+fn a_check_whose_beginning_cannot_be_kept_is_ended_and_not_answered() {
+    let mut record = Kept {
+        torn: true,
+        ..Kept::default()
+    };
+    let mut world = Watchful::of(&record);
+    let broken = drive(opened(), &mut world, &mut record).unwrap_err();
+    assert!(matches!(broken, Broken::Record("torn")), "{broken}");
+    assert_eq!(world.meanwhile, [(2, false)]);
+    assert!(
+        record
+            .appended
+            .last()
+            .is_some_and(|event| event.name() == "check_began")
+    );
 }
 
 #[test]

@@ -12,49 +12,92 @@ use crate::error::Result;
 use crate::receipt::ReceiptWriter;
 use crate::segment::Header;
 
+/// A batch that was written and not synced, and where the journal stood before it.
+pub(super) struct Written {
+    job: Job,
+    pub(super) before: Before,
+}
+
 impl Writer {
     pub(super) fn flush(&mut self, purpose: Purpose, epoch: u64) -> Result<()> {
         self.guard(|writer| writer.write_batch(purpose, epoch))
     }
 
-    /// Writes a batch and waits until it is durable.
+    /// Writes a batch without events and waits until it is durable.
     fn write_batch(&mut self, purpose: Purpose, epoch: u64) -> Result<()> {
         let (job, live) = self.build(purpose, epoch)?;
         job.run(self.store.as_ref())?;
         self.advance(purpose, epoch, &job.bytes, live);
-        if purpose == Purpose::Events {
-            self.pending = job.bytes;
-            self.pending.truncate(batch::HEADER_BYTES);
-            if let Some(receipt) = &mut self.receipt {
-                receipt.flush(usize::MAX);
-            }
+        self.prepare();
+        Ok(())
+    }
+
+    /// Writes the gathered batch.
+    pub(super) fn write_ahead(&mut self) -> Result<()> {
+        let epoch = self.position.epoch;
+        let (job, live) = self.build(Purpose::Events, epoch)?;
+        job.write(self.store.as_ref())?;
+        let before = self.before_this();
+        self.advance(Purpose::Events, epoch, &job.bytes, live);
+        self.pending = std::mem::take(&mut self.idle);
+        self.pending.resize(batch::HEADER_BYTES, 0);
+        self.written = Some(Written { job, before });
+        Ok(())
+    }
+
+    /// Syncs what was written.
+    pub(super) fn sync_written(&mut self) -> Result<()> {
+        if let Some(written) = &self.written {
+            // What could not be synced stays what it is: nothing behind it counts.
+            written.job.sync(self.store.as_ref())?;
+        }
+        if let Some(Written { job, before }) = self.written.take() {
+            self.owed_bytes += before.receipt_bytes;
+            self.idle = job.bytes;
+            self.idle.truncate(batch::HEADER_BYTES);
+            self.prepare();
         }
         Ok(())
+    }
+
+    /// Writes the lines of what is durable.
+    pub(super) fn pay(&mut self) {
+        let owed = std::mem::take(&mut self.owed_bytes);
+        if let Some(receipt) = &mut self.receipt {
+            receipt.flush(owed);
+        }
+    }
+
+    /// Where the journal stands before the gathered batch.
+    fn before_this(&self) -> Before {
+        let gathered = self.receipt.as_ref().map_or(0, ReceiptWriter::gathered_bytes);
+        Before {
+            head: self.position.head,
+            peaks: self.peaks.clone(),
+            receipt_bytes: gathered.saturating_sub(self.lane.receipt_bytes() + self.owed_bytes),
+        }
     }
 
     /// Gives the gathered batch to the commit thread.
     pub(super) fn hand_over(&mut self) -> Result<()> {
         let epoch = self.position.epoch;
         let (job, live) = self.build(Purpose::Events, epoch)?;
-        let gathered = self.receipt.as_ref().map_or(0, ReceiptWriter::gathered_bytes);
-        let before = Before {
-            head: self.position.head,
-            peaks: self.peaks.clone(),
-            receipt_bytes: gathered - self.lane.receipt_bytes(),
-        };
+        let before = self.before_this();
         self.advance(Purpose::Events, epoch, &job.bytes, live);
+        self.prepare();
         self.lane.hand_over(job, before);
         self.pending = std::mem::take(&mut self.idle);
         self.pending.resize(batch::HEADER_BYTES, 0);
         Ok(())
     }
 
-    /// Takes in what the commit thread has made durable; with `wait`, everything.
+    /// Takes in what the commit thread has made durable; with `wait`, everything. What was only written is synced
+    /// first: nothing is written behind what is not durable.
     pub(super) fn settle(&mut self, wait: bool) -> Result<()> {
+        self.sync_written()?;
         while let Some((before, mut buffer)) = self.lane.back(wait)? {
-            if let Some(receipt) = &mut self.receipt {
-                receipt.flush(before.receipt_bytes);
-            }
+            self.owed_bytes += before.receipt_bytes;
+            self.pay();
             buffer.truncate(batch::HEADER_BYTES);
             self.idle = buffer;
         }
@@ -99,7 +142,7 @@ impl Writer {
         Ok((Job { name, at, bytes }, live))
     }
 
-    /// Goes past a batch that was built, and prepares the next segment in time.
+    /// Goes past a batch that was built.
     fn advance(&mut self, purpose: Purpose, epoch: u64, bytes: &[u8], live: usize) {
         let events = purpose == Purpose::Events;
         self.active.at += bytes.len() as u64;
@@ -111,6 +154,10 @@ impl Writer {
             self.position.head = self.tip;
             self.pending_leaves.drain(..).for_each(|leaf| self.peaks.push(leaf));
         }
+    }
+
+    /// Has the next segment made in time.
+    fn prepare(&mut self) {
         if self.active.at > self.active.size_bytes / 2 {
             let number = self.active.number + 1;
             let size = self.layout.size_bytes(number, BLOCK);

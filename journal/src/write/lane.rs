@@ -27,17 +27,25 @@ pub(crate) struct Job {
 impl Job {
     /// One write and one sync: all that stands between an event and its acknowledgement.
     pub(crate) fn run(&self, store: &dyn Store) -> Result<()> {
+        self.write(store)?;
+        self.sync(store)
+    }
+
+    pub(crate) fn write(&self, store: &dyn Store) -> Result<()> {
         about(
             store,
             store.write_at(&self.name, self.at, &self.bytes),
             "write",
             &self.name,
-        )?;
+        )
+    }
+
+    pub(crate) fn sync(&self, store: &dyn Store) -> Result<()> {
         about(store, store.sync(&self.name), "sync", &self.name)
     }
 }
 
-/// Where the journal stood before a batch that was handed over.
+/// Where the journal stood before a batch that is not known to be durable.
 pub(crate) struct Before {
     pub(crate) head: Head,
     pub(crate) peaks: Peaks,

@@ -2,7 +2,12 @@
 //!
 //! A commit is waited for or handed over. Handed over, it is written by a thread of its own ([`lane`])
 //! while the next batch is gathered; both ways write the same bytes in the same order, and an event counts as
-//! durable only when its own sync has returned.
+//! durable only when its own sync has returned. A commit that is waited for can be taken in its steps, for who has
+//! something to do in between:
+//!
+//! ```text
+//!   write --> sync --> commit: its lines in the receipt
+//! ```
 
 mod commit;
 mod lane;
@@ -28,7 +33,8 @@ use crate::scan::Position;
 use crate::segment::{self, Header, Identity, Layout};
 use crate::spare::Spare;
 use crate::store::{Hold, Store, about};
-use lane::Lane;
+use commit::Written;
+use lane::{Before, Lane};
 
 /// What a commit has made durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +73,10 @@ pub struct Writer {
     position: Position,
     peaks: Peaks,
     lane: Lane,
+    /// Written, and not yet synced. Nothing is with the lane then.
+    written: Option<Written>,
+    /// How much of the gathered receipt is durable and not yet written.
+    owed_bytes: usize,
     /// A buffer that came back from the disk.
     idle: Vec<u8>,
     /// Header space and the frames of the batch that is being gathered.
@@ -167,6 +177,8 @@ impl Writer {
             position,
             peaks,
             lane: Lane::default(),
+            written: None,
+            owed_bytes: 0,
             idle: Vec::new(),
             pending: vec![0; batch::HEADER_BYTES],
             pending_leaves: Vec::new(),
@@ -218,11 +230,25 @@ impl Writer {
     /// Makes everything appended durable, as one batch: all of it or none of it survives a crash.
     /// After an error nothing more is accepted.
     pub fn commit(&mut self) -> Result<Durable> {
-        self.guard(|writer| writer.settle(true))?;
-        if !self.pending_leaves.is_empty() {
-            self.flush(Purpose::Events, self.position.epoch)?;
-        }
+        self.write()?;
+        self.sync()?;
+        self.pay();
         Ok(self.head().into())
+    }
+
+    /// Writes everything appended as one batch, and does not sync it: it survives the end of this process. It counts as
+    /// durable only when [`Writer::sync`] or [`Writer::commit`] has returned.
+    pub fn write(&mut self) -> Result<()> {
+        self.guard(|writer| writer.settle(true))?;
+        if self.pending_leaves.is_empty() {
+            return Ok(());
+        }
+        self.guard(Self::write_ahead)
+    }
+
+    /// Makes durable what was written. Its lines in the receipt are left to the next [`Writer::commit`].
+    pub fn sync(&mut self) -> Result<()> {
+        self.guard(Self::sync_written)
     }
 
     /// As [`Writer::commit`], but does not wait for the disk: says what is durable by now, which is rarely
@@ -230,6 +256,7 @@ impl Writer {
     /// of any of them comes from a later call, and after it nothing more is accepted.
     pub fn commit_behind(&mut self) -> Result<Durable> {
         self.guard(|writer| writer.settle(false))?;
+        self.pay();
         if !self.pending_leaves.is_empty() {
             if !self.lane.begin(&self.store) {
                 return self.commit();
@@ -287,7 +314,7 @@ impl Writer {
 
     /// Where the durable part ends.
     pub fn head(&self) -> Head {
-        self.lane.oldest().map_or(self.position.head, |before| before.head)
+        self.before().map_or(self.position.head, |before| before.head)
     }
 
     /// Where the journal will end after the next commit.
@@ -297,7 +324,13 @@ impl Writer {
 
     /// Merkle root of the durable part.
     pub fn root(&self) -> Digest {
-        self.lane.oldest().map_or(&self.peaks, |before| &before.peaks).root()
+        self.before().map_or(&self.peaks, |before| &before.peaks).root()
+    }
+
+    /// Where the journal stood before the first batch that is not known to be durable.
+    fn before(&self) -> Option<&Before> {
+        let written = self.written.as_ref().map(|written| &written.before);
+        written.or_else(|| self.lane.oldest())
     }
 
     /// The writer's number among all writers of this journal, from 1.

@@ -69,6 +69,10 @@ impl Disk {
         writer.append(event).map(drop).map_err(|_| Died)
     }
 
+    pub(crate) fn write(&mut self) -> Result<(), Died> {
+        self.writer.as_mut().ok_or(Died)?.write().map_err(|_| Died)
+    }
+
     pub(crate) fn sync(&mut self) -> Result<(), Died> {
         let durable = self.writer.as_mut().ok_or(Died)?.commit().map_err(|_| Died)?;
         self.believed = self.store.ops().len();

@@ -10,10 +10,11 @@ use engine::event::halt::HaltReason;
 use engine::event::id::Stamp;
 use engine::event::measurement::GitState;
 use engine::{Effect, Observation, State};
+use models::act::Act;
 use models::properties;
 use models::sim::{Temper, Thrown};
 use models::world::World;
-use shell::driver::{self, Broken, commit, drive};
+use shell::driver::{self, Broken, Meanwhile, commit, drive};
 
 use crate::memory::{Memory, Refused};
 
@@ -105,17 +106,26 @@ impl Life {
         self.dead
     }
 
-    fn perform(&mut self, effect: &Effect) -> Observation {
+    fn perform(&mut self, effect: &Effect) -> Act {
         self.effects += 1;
         self.calm_down();
         if self.effects > EFFECTS_MAX {
             self.breaks("the run does not end");
         }
-        if effect.noticeable() && !self.memory.is_durable() {
-            self.breaks("an effect happens before its beginning is durable");
+        let is_kept = match effect {
+            // One that may be done once more may also be forgotten.
+            Effect::Check { .. } => self.memory.is_written(),
+            _ => self.memory.is_durable(),
+        };
+        if effect.noticeable() && !is_kept {
+            self.breaks("an effect happens before its beginning is kept");
         }
         self.has_worked |= matches!(effect, Effect::Execute { .. });
-        let act = self.fate.act(effect);
+        self.fate.act(effect)
+    }
+
+    /// The act itself, and how the world answers.
+    fn answer(&mut self, effect: &Effect, act: Act) -> Observation {
         // Dead before the act, nothing happens; dead behind it, nobody tells.
         if self.dies() && self.fate.dice.chance(50) {
             return self.world.clone().perform(effect, act);
@@ -130,6 +140,10 @@ impl Life {
         }
         if signalled && !matches!(event, Event::Suspended(_)) {
             self.breaks(format!("a signal is answered by {}", event.name()));
+            return Err(Died);
+        }
+        if matches!(event, Event::CheckEnded(_)) && !self.memory.is_durable() {
+            self.breaks("an answer is believed before the question is durable");
             return Err(Died);
         }
         if let Err(what) = self.witness(event) {
@@ -168,6 +182,16 @@ impl Life {
         held.map_err(str::to_owned)
     }
 
+    fn write(&mut self, state: &State) -> Result<(), Died> {
+        if self.shadow.as_ref() != Some(state) {
+            self.breaks("the state is the fold of what was recorded");
+        }
+        if self.dies() {
+            return Err(Died);
+        }
+        self.memory.write().map_err(|Died| self.die())
+    }
+
     fn sync(&mut self, state: &State) -> Result<(), Died> {
         if self.shadow.as_ref() != Some(state) {
             self.breaks("the state is the fold of what was recorded");
@@ -189,8 +213,14 @@ impl Life {
 struct Hands<'l>(&'l RefCell<Life>);
 
 impl driver::World for Hands<'_> {
-    fn perform(&mut self, _: &State, effect: &Effect) -> Observation {
-        self.0.borrow_mut().perform(effect)
+    fn perform(&mut self, _: &State, effect: &Effect, meanwhile: &mut dyn FnMut(Meanwhile) -> bool) -> Observation {
+        let act = self.0.borrow_mut().perform(effect);
+        // Whether the record or the command is faster is anybody's guess.
+        let at_once = self.0.borrow_mut().fate.dice.chance(70);
+        if at_once && effect.runs_a_command() {
+            let _ = meanwhile(Meanwhile::Sync) && meanwhile(Meanwhile::Tell);
+        }
+        self.0.borrow_mut().answer(effect, act)
     }
 
     fn stamp(&mut self) -> Stamp {
@@ -220,8 +250,16 @@ impl driver::Record for Ledger<'_> {
         self.0.borrow_mut().append(event)
     }
 
+    fn write(&mut self, state: &State) -> Result<(), Died> {
+        self.0.borrow_mut().write(state)
+    }
+
     fn sync(&mut self, state: &State) -> Result<(), Died> {
-        self.0.borrow_mut().sync(state)
+        let mut life = self.0.borrow_mut();
+        match life.memory.is_durable() {
+            true => Ok(()),
+            false => life.sync(state),
+        }
     }
 
     fn running_out(&mut self) -> Option<String> {

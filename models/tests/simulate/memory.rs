@@ -9,8 +9,10 @@ use crate::life::Died;
 /// The record of a run: in memory alone, or on a simulated disk as well.
 pub(crate) struct Memory {
     events: Vec<Event>,
-    /// So many of them survive a death.
+    /// So many of them survive a power cut.
     durable: usize,
+    /// So many of them survive the death of a process.
+    written: usize,
     disk: Option<Disk>,
     fresh: bool,
     betrayed: bool,
@@ -28,6 +30,7 @@ impl Memory {
         Self {
             events: Vec::new(),
             durable: 0,
+            written: 0,
             disk,
             fresh: true,
             betrayed: false,
@@ -60,6 +63,10 @@ impl Memory {
         self.durable == self.events.len()
     }
 
+    pub(crate) fn is_written(&self) -> bool {
+        self.written == self.events.len()
+    }
+
     pub(crate) fn was_betrayed(&self) -> bool {
         self.betrayed
     }
@@ -70,10 +77,19 @@ impl Memory {
         self.disk.as_mut().map_or(Ok(()), |disk| disk.append(event))
     }
 
+    pub(crate) fn write(&mut self) -> Result<(), Died> {
+        if let Some(disk) = &mut self.disk {
+            disk.write()?;
+        }
+        self.written = self.events.len();
+        Ok(())
+    }
+
     pub(crate) fn sync(&mut self) -> Result<(), Died> {
         if let Some(disk) = &mut self.disk {
             disk.sync()?;
         }
+        self.written = self.events.len();
         self.durable = self.events.len();
         Ok(())
     }
@@ -96,7 +112,7 @@ impl Memory {
 
     /// A run that was lost before its first event was durable is begun anew.
     pub(crate) fn begin_again(&mut self) {
-        self.durable = 0;
+        (self.durable, self.written) = (0, 0);
         if let Some(disk) = &mut self.disk {
             *disk = disk.fresh();
         }
@@ -105,7 +121,12 @@ impl Memory {
     /// What a new governor finds.
     pub(crate) fn reopen(&mut self, dice: &mut Dice) -> Result<(), Refused> {
         let Some(disk) = &mut self.disk else {
+            // Half of the deaths are the process's alone.
+            if dice.chance(50) {
+                self.durable = self.durable.max(self.written);
+            }
             self.events.truncate(self.durable);
+            self.written = self.durable;
             return Ok(());
         };
         let found = match disk.reopen(dice, self.durable) {
@@ -121,7 +142,7 @@ impl Memory {
         if !self.events.starts_with(&found) {
             return Err(Refused::Broken("the journal holds what was never recorded".into()));
         }
-        self.durable = found.len();
+        (self.durable, self.written) = (found.len(), found.len());
         self.events = found;
         Ok(())
     }

@@ -77,25 +77,18 @@ impl Supervisor {
     /// [`ProcessError::Lost`] when the supervisor died: the tree of the command has been ended, its output is lost,
     /// and [`Supervisor::restart`] makes a new one. [`ProcessError::NotRunning`] when that has not been done.
     pub fn run(&mut self, spec: &CommandSpec, wishes: &Wishes) -> Result<CommandRun, ProcessError> {
-        self.run_while(spec, wishes, || None)
+        self.begin(spec)?.end_while(wishes, || None)
     }
 
-    /// As [`Supervisor::run`], and asks `watch` twice a second whether the command should end: for what can only be
-    /// found out by looking. A command that ends sooner costs no look.
+    /// Has one command begun, for who has something to do before waiting for its end.
     ///
     /// # Errors
     /// As [`Supervisor::run`].
-    pub fn run_while(
-        &mut self,
-        spec: &CommandSpec,
-        wishes: &Wishes,
-        watch: impl FnMut() -> Option<Cancel>,
-    ) -> Result<CommandRun, ProcessError> {
+    pub fn begin<'a>(&'a mut self, spec: &'a CommandSpec) -> Result<Begun<'a>, ProcessError> {
         let link = self.link.as_mut().ok_or(ProcessError::NotRunning)?;
         self.runs += 1;
-        let asked = link.ask(self.runs, spec);
-        match asked.and_then(|()| link.answer(self.runs, wishes, watch)) {
-            Some(run) => Ok(run),
+        match link.ask(self.runs, spec) {
+            Some(()) => Ok(Begun { supervisor: self, spec }),
             None => Err(self.lose(spec)),
         }
     }
@@ -121,6 +114,39 @@ impl Supervisor {
             how,
             survivors,
         })
+    }
+}
+
+/// A command that was begun, and has to be waited for: a supervisor runs one at a time.
+#[derive(Debug)]
+#[must_use]
+pub struct Begun<'a> {
+    supervisor: &'a mut Supervisor,
+    spec: &'a CommandSpec,
+}
+
+impl Begun<'_> {
+    /// Has it ended early.
+    pub fn cancel(&mut self, cancel: Cancel) {
+        if let Some(link) = &self.supervisor.link {
+            let run = self.supervisor.runs;
+            // A supervisor that cannot be told is lost, which shows as soon as its answer is waited for.
+            let _lost = send(&link.control, &Request::Cancel { run, cancel });
+        }
+    }
+
+    /// Waits for its end, as [`Supervisor::run`] does, and asks `watch` twice a second whether it should end: for what
+    /// can only be found out by looking. A command that ends sooner costs no look.
+    ///
+    /// # Errors
+    /// As [`Supervisor::run`].
+    pub fn end_while(self, wishes: &Wishes, watch: impl FnMut() -> Option<Cancel>) -> Result<CommandRun, ProcessError> {
+        let Self { supervisor, spec } = self;
+        let link = supervisor.link.as_mut().ok_or(ProcessError::NotRunning)?;
+        match link.answer(supervisor.runs, wishes, watch) {
+            Some(run) => Ok(run),
+            None => Err(supervisor.lose(spec)),
+        }
     }
 }
 

@@ -92,7 +92,7 @@ pub(crate) fn check_until(
         copy_of: None,
         time_left_ms,
     };
-    let seen = world.perform(state, &effect);
+    let seen = world.perform(state, &effect, &mut |_| true);
     world.shutdown();
     match seen {
         Observation::Checked { run, reading, .. } => Ok(Checked {

@@ -25,7 +25,7 @@ pub(super) struct Ledger<'w> {
     lock: StateLock,
     projections: Projections,
     watch: &'w mut dyn Watch,
-    /// Appended and not yet durable.
+    /// Appended, and not yet told.
     waiting: Vec<(u64, Event)>,
     events: u64,
     head: Digest,
@@ -59,6 +59,7 @@ impl<'w> Ledger<'w> {
         self.watch.opened(self.anchors.run(), state);
         self.append(event)?;
         self.sync(state)?;
+        self.catch_up(state)?;
         self.link();
         Ok(())
     }
@@ -108,6 +109,7 @@ impl<'w> Ledger<'w> {
     /// Signs what was recorded and lets watchers know of all of it.
     pub(super) fn seal(&mut self, state: &State, keys: Option<&Keys>) -> Result<(), RunError> {
         self.sync(state)?;
+        self.catch_up(state)?;
         let digest = self.projections.digest(state);
         self.writer()?.seal(digest, keys)?;
         Ok(())
@@ -131,11 +133,20 @@ impl<'w> Ledger<'w> {
     }
 }
 
+/// Whether the governor's files may have been touched as far as the answer to a command tells.
+fn was_touched(event: &Event) -> bool {
+    match event {
+        Event::ExecuteEnded(ended) => !ended.interference.is_empty(),
+        Event::CheckEnded(ended) => !ended.interference.is_empty(),
+        _ => true,
+    }
+}
+
 impl Record for Ledger<'_> {
     type Error = RunError;
 
     fn append(&mut self, event: &Event) -> Result<(), RunError> {
-        if std::mem::take(&mut self.suspect) && self.anchors.lost() {
+        if std::mem::take(&mut self.suspect) && was_touched(event) && self.anchors.lost() {
             self.rescue()?;
         }
         let seq = self.writer()?.append(event)?;
@@ -144,7 +155,22 @@ impl Record for Ledger<'_> {
         Ok(())
     }
 
+    fn write(&mut self, _: &State) -> Result<(), RunError> {
+        Ok(self.writer()?.write()?)
+    }
+
     fn sync(&mut self, state: &State) -> Result<(), RunError> {
+        let writer = self.writer()?;
+        writer.write()?;
+        writer.sync()?;
+        if state.phase.name() != PhaseName::Check {
+            // Before a command may remove them.
+            self.anchors.hold();
+        }
+        Ok(())
+    }
+
+    fn catch_up(&mut self, state: &State) -> Result<(), RunError> {
         let durable = self.writer()?.commit()?;
         self.head = durable.head;
         let behind = self.writer()?.receipt_error().map(ToString::to_string);
@@ -153,7 +179,6 @@ impl Record for Ledger<'_> {
         }
         // Once an iteration, with the beginning of the work, and at every end: the journal says the rest.
         if state.phase.name() != PhaseName::Check {
-            self.anchors.hold();
             if let Some(why) = self.projections.refresh(state, self.events, self.head) {
                 self.warn(why);
             }

@@ -135,6 +135,7 @@ impl RealWorld {
                 limits,
                 umask: None,
                 label: label.to_string(),
+                meanwhile: None,
             },
         );
         fact.survivors.extend(own.survivors);
@@ -193,6 +194,7 @@ impl RealWorld {
                 limits,
                 umask: engine::hermetic::umask(&state.facts.policy().oracle),
                 label: label.to_string(),
+                meanwhile: None,
             },
         );
         // As secret as what the check printed.

@@ -16,6 +16,7 @@ use super::command::{Job, Output, argv, limits, nothing_ran};
 use super::detection::detection;
 use super::report_file::ReportFile;
 use super::{output, relocated, secrets, zones};
+use crate::driver::Meanwhile;
 use crate::foreign;
 use crate::oracle::collect::{self, CollectError, Collector, Detection, InjectRequest, ReportPlan};
 use crate::oracle::{Artefact, Measured, Status, normalise};
@@ -58,6 +59,7 @@ impl RealWorld {
         attempt: u32,
         copy_of: Option<Digest>,
         time_left_ms: Option<u64>,
+        meanwhile: &mut dyn FnMut(Meanwhile) -> bool,
     ) -> Observation {
         let facts = &state.facts;
         let policy = facts.policy();
@@ -97,6 +99,7 @@ impl RealWorld {
             limits: limits(&facts.bounds, facts.bounds.check_timeout_ms, time_left_ms),
             umask: engine::hermetic::umask(&policy.oracle),
             label: format!("check-{iteration}-{attempt}"),
+            meanwhile: Some(meanwhile),
         };
         let (mut run, mut fact) = self.command(state, job);
         self.check_passed = fact.exited() == Some(policy.oracle.success_exit);

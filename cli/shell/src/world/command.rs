@@ -13,8 +13,10 @@ use engine::event::policy::{Bounds, Capture, Command};
 use super::RealWorld;
 use super::removal::once_removed;
 use super::zones;
+use crate::driver::Meanwhile;
 use crate::process::{
-    CaptureSpec, Captured, CommandRun, CommandSpec, Deadlines, Input, Outcome, ProcessError, StopCause, Survivor,
+    Cancel, CaptureSpec, Captured, CommandRun, CommandSpec, Deadlines, Input, Outcome, ProcessError, StopCause,
+    Survivor,
 };
 use crate::zone::account::Ending;
 use crate::zone::{Bind, Order, Refusal, Zone, account};
@@ -102,6 +104,8 @@ pub(super) struct Job<'c> {
     /// The mask under which it makes files; that of the governor where there is none.
     pub umask: Option<u32>,
     pub label: String,
+    /// What is done as soon as it runs; when that answers no, it is ended.
+    pub meanwhile: Option<&'c mut dyn FnMut(Meanwhile) -> bool>,
 }
 
 /// The zone for one command.
@@ -164,16 +168,8 @@ impl RealWorld {
             label: job.label,
             redact: self.secrets.clone(),
         };
-        let mut removed = once_removed(&self.workdir);
         self.own.before();
-        let (own, late) = (&mut self.own, &self.late);
-        let watch = move || {
-            if let Some(write) = late.take() {
-                own.derive(|| write(state));
-            }
-            removed()
-        };
-        let outcome = self.supervisor.run_while(&spec, &self.stop.wishes, watch);
+        let outcome = self.run_one(state, &spec, job.meanwhile);
         self.interference.extend(self.own.changed());
         match outcome {
             Ok(mut run) => {
@@ -187,6 +183,29 @@ impl RealWorld {
             }
             Err(error) => self.lost(&error),
         }
+    }
+
+    /// Has a command run to its end, with what is done while it does.
+    fn run_one(
+        &mut self,
+        state: &State,
+        spec: &CommandSpec,
+        meanwhile: Option<&mut dyn FnMut(Meanwhile) -> bool>,
+    ) -> Result<CommandRun, ProcessError> {
+        let mut removed = once_removed(&self.workdir);
+        let (own, late) = (&mut self.own, &self.late);
+        let mut running = self.supervisor.begin(spec)?;
+        if let Some(meanwhile) = meanwhile
+            && !own.keep_up(meanwhile)
+        {
+            running.cancel(Cancel::Force);
+        }
+        running.end_while(&self.stop.wishes, || {
+            if let Some(write) = late.take() {
+                own.derive(|| write(state));
+            }
+            removed()
+        })
     }
 
     /// The same command, started by the launcher of its zone.

@@ -14,6 +14,7 @@ use engine::{Observation, State};
 use super::RealWorld;
 use super::command::{Job, Output, argv, limits};
 use super::zones;
+use crate::driver::Meanwhile;
 use crate::foreign;
 use crate::process::{Input, which};
 use crate::zone::{Refusal, Zone};
@@ -32,6 +33,7 @@ impl RealWorld {
         iteration: u32,
         attempt: u32,
         time_left_ms: Option<u64>,
+        meanwhile: &mut dyn FnMut(Meanwhile) -> bool,
     ) -> Observation {
         let facts = &state.facts;
         let policy = facts.policy();
@@ -47,6 +49,7 @@ impl RealWorld {
             limits: limits(&facts.bounds, facts.bounds.command_timeout_ms, time_left_ms),
             umask: None,
             label: format!("exec-{iteration}-{attempt}"),
+            meanwhile: Some(meanwhile),
         };
         if self.zones.is_some() {
             return self.execute_in_zone(state, job, iteration);

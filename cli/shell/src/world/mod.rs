@@ -42,7 +42,7 @@ use engine::event::id::Stamp;
 use engine::{Effect, Observation, State};
 
 use crate::clock::Clock;
-use crate::driver::World;
+use crate::driver::{Meanwhile, World};
 use crate::paths::RunDir;
 use crate::process::{Supervisor, Wishes};
 use crate::replay::Surroundings;
@@ -216,26 +216,17 @@ impl RealWorld {
 }
 
 impl World for RealWorld {
-    fn perform(&mut self, state: &State, effect: &Effect) -> Observation {
-        match effect {
-            Effect::ObserveTree { base, purpose, .. } => self.observe_tree(state, *base, *purpose),
-            Effect::BuildContext(request) => self.build_context(state, request),
-            Effect::Execute {
-                iteration,
-                attempt,
-                time_left_ms,
-            } => self.execute(state, *iteration, *attempt, *time_left_ms),
-            Effect::Wait { delay_ms, .. } => self.wait(*delay_ms),
-            Effect::Check {
-                iteration,
-                attempt,
-                copy_of,
-                time_left_ms,
-                ..
-            } => self.check(state, *iteration, *attempt, *copy_of, *time_left_ms),
-            Effect::Restore { to, .. } => self.restore(*to),
-            Effect::Vet(request) => self.vet(state, request),
+    fn perform(&mut self, state: &State, effect: &Effect, meanwhile: &mut dyn FnMut(Meanwhile) -> bool) -> Observation {
+        let mut is_told = !effect.runs_a_command();
+        let seen = self.carry_out(state, effect, &mut |what| {
+            is_told |= what == Meanwhile::Tell;
+            meanwhile(what)
+        });
+        // Nothing could be begun. What is written now is the governor's all the same.
+        if !is_told {
+            self.own.keep_up(meanwhile);
         }
+        seen
     }
 
     fn stamp(&mut self) -> Stamp {
@@ -246,6 +237,39 @@ impl World for RealWorld {
         match self.stop.first.load(Ordering::SeqCst) {
             0 => None,
             signal => Some(signal),
+        }
+    }
+}
+
+impl RealWorld {
+    fn carry_out(
+        &mut self,
+        state: &State,
+        effect: &Effect,
+        meanwhile: &mut dyn FnMut(Meanwhile) -> bool,
+    ) -> Observation {
+        match effect {
+            Effect::ObserveTree { base, purpose, .. } => self.observe_tree(state, *base, *purpose),
+            Effect::BuildContext(request) => self.build_context(state, request),
+            Effect::Execute {
+                iteration,
+                attempt,
+                time_left_ms,
+            } => self.execute(state, *iteration, *attempt, *time_left_ms, meanwhile),
+            Effect::Wait { delay_ms, .. } => self.wait(*delay_ms),
+            Effect::Check {
+                iteration,
+                attempt,
+                copy_of,
+                time_left_ms,
+                ..
+            } => self.check(state, *iteration, *attempt, *copy_of, *time_left_ms, meanwhile),
+            // Whoever looks on is not kept waiting for all of its commands.
+            Effect::Restore { .. } | Effect::Vet(_) if !self.own.keep_up(&mut *meanwhile) => {
+                Observation::Waited { at: self.clock.stamp() }
+            }
+            Effect::Restore { to, .. } => self.restore(*to),
+            Effect::Vet(request) => self.vet(state, request),
         }
     }
 }

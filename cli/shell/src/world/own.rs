@@ -1,8 +1,9 @@
 //! The governor's own files, watched around every command: who else writes to them interferes.
 //!
 //! The shell only reports which of them changed; what that means is the engine's to say. Looks are taken before and
-//! after every command of a run, so they are cheap: directories stay open, and before a command only what the governor
-//! itself has written since the last one is looked at anew.
+//! after every command of a run, so they are cheap: directories stay open, and before a command only the journal, which the
+//! governor itself has written since the last one, is looked at anew. What it derives is written while a command runs
+//! ([`OwnFiles::keep_up`]).
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -17,6 +18,7 @@ use engine::guard::state_interference::REMOVED;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, RawDir, Stat, fstat, openat, stat, statat};
 
 use crate::clock;
+use crate::driver::Meanwhile;
 use crate::paths::{RunDir, STATE_DIR};
 
 /// Inode, size and change time; nothing for what is not there.
@@ -111,6 +113,27 @@ impl OwnFiles {
         }
     }
 
+    /// Lets the record catch up while a command runs: as [`OwnFiles::derive`], for what has to be written whoever else
+    /// did. What somebody has changed by then is found all the same. False when the record cannot be kept.
+    pub(super) fn keep_up(&mut self, meanwhile: &mut dyn FnMut(Meanwhile) -> bool) -> bool {
+        // The disk may take its time, and none of that passes between the two looks.
+        if !meanwhile(Meanwhile::Sync) {
+            return false;
+        }
+        let Some(seen) = &mut self.seen else {
+            return meanwhile(Meanwhile::Tell);
+        };
+        let found = seen.dirs.written();
+        let done = meanwhile(Meanwhile::Tell);
+        let now = seen.dirs.written();
+        for ((was, found), now) in seen.written.iter_mut().zip(found).zip(now) {
+            if *was == found {
+                *was = now;
+            }
+        }
+        done
+    }
+
     /// What somebody else changed since: one name for all of it when all of it is gone.
     pub(super) fn changed(&mut self) -> Vec<String> {
         let state = Path::new(STATE_DIR);
@@ -166,11 +189,11 @@ impl Dirs {
     }
 
     /// Whether a name below differs that the state directory itself does not tell of.
-    fn content_differs(&self, [_, journal]: &[Fact; 2], still: &[Fact; STILL.len()]) -> bool {
+    fn content_differs(&self, still: &[Fact; STILL.len()]) -> bool {
         let differs = |(name, was): (&str, &Fact)| fact(statat(&self.state, name, AtFlags::SYMLINK_NOFOLLOW)) != *was;
         // A link has no content to write to.
-        let written = STILL.into_iter().zip(still).filter(|(name, _)| *name != LINK);
-        inode(statat(&self.state, &self.way, AtFlags::SYMLINK_NOFOLLOW)) != *journal || written.into_iter().any(differs)
+        let mut written = STILL.into_iter().zip(still).filter(|(name, _)| *name != LINK);
+        written.any(differs)
     }
 
     fn kept(&self) -> [Fact; 2] {
@@ -251,7 +274,6 @@ impl Seen {
 
     /// Looks at what the governor writes before a command.
     fn renew(&mut self) {
-        self.written = self.dirs.written();
         let listed = self.dirs.listed();
         if listed.is_none() || listed != self.listed {
             let known: HashMap<OsString, Fact> = self.segments.drain(..).collect();
@@ -277,12 +299,18 @@ impl Seen {
                 return true;
             }
         }
-        let listed = self.listed.is_some() && dirs.journal() == self.listed;
+        // What its name leads to, which is the directory that was opened or another one.
+        let [_, journal] = self.kept;
+        let found = fact(statat(&dirs.state, &dirs.way, AtFlags::SYMLINK_NOFOLLOW));
+        if found.map(|(inode, ..)| (inode, 0, 0, 0)) != journal {
+            return true;
+        }
+        let listed = self.listed.is_some() && found == self.listed;
         let names_stay = listed || dirs.names().iter().eq(self.segments.iter().map(|(name, _)| name));
         !names_stay
             || self.in_turn().any(|(name, fact)| dirs.segment(name) != *fact)
             || dirs.written() != self.written
-            || dirs.content_differs(&self.kept, &self.still)
+            || dirs.content_differs(&self.still)
     }
 
     /// The files of the journal that may still be written, and one of the sealed ones: a look costs the same however
@@ -339,108 +367,4 @@ fn names_that_differ<T: PartialEq>(before: &[(OsString, T)], after: &[(OsString,
 }
 
 #[cfg(test)]
-mod tests {
-    use std::time::{Duration, Instant};
-
-    use super::*;
-    use crate::paths::{RunId, StateDir};
-
-    /// The files of a run with this many segments.
-    fn run_of(segments: usize) -> (tempfile::TempDir, RunDir, OwnFiles) {
-        let workdir = tempfile::tempdir().unwrap();
-        let state = StateDir::create(workdir.path()).unwrap();
-        let run = state.create_run(RunId::parse("own").unwrap()).unwrap();
-        for number in 0..segments {
-            fs::write(run.journal().join(format!("{number:08}.seg")), "sealed").unwrap();
-        }
-        fs::write(run.journal().join("LOCK"), "1").unwrap();
-        fs::write(run.receipt(), "").unwrap();
-        let own = OwnFiles::new(workdir.path(), &run);
-        (workdir, run, own)
-    }
-
-    fn during(own: &mut OwnFiles, command: impl FnOnce()) -> Vec<String> {
-        own.before();
-        command();
-        own.changed()
-    }
-
-    #[test]
-    fn every_file_of_the_record_is_watched_and_named() {
-        let (_workdir, run, mut own) = run_of(3);
-        assert_eq!(during(&mut own, || ()), [""; 0]);
-        let journal = ".loopexec/runs/own/journal";
-        for name in ["00000000.seg", "00000002.seg", "LOCK"] {
-            let edited = during(&mut own, || fs::write(run.journal().join(name), "edited!").unwrap());
-            assert_eq!(edited, [format!("{journal}/{name}")]);
-        }
-        let new = during(&mut own, || fs::write(run.journal().join("00000009.seg"), "").unwrap());
-        assert_eq!(new, [format!("{journal}/00000009.seg")]);
-        let receipt = during(&mut own, || fs::write(run.receipt(), "forged").unwrap());
-        assert_eq!(receipt, [".loopexec/runs/own/receipt.jsonl"]);
-        let gone = during(&mut own, || fs::remove_dir_all(run.path()).unwrap());
-        assert_eq!(gone, [format!(".loopexec/runs/own/ {REMOVED}")]);
-    }
-
-    #[test]
-    fn what_the_governor_writes_between_commands_is_no_finding() {
-        let (_workdir, run, mut own) = run_of(2);
-        during(&mut own, || ());
-        fs::write(run.journal().join("00000002.seg"), "new").unwrap();
-        fs::write(run.receipt(), "a line").unwrap();
-        assert_eq!(during(&mut own, || ()), [""; 0]);
-    }
-
-    #[test]
-    fn what_the_governor_derives_during_a_command_is_no_finding_and_hides_none() {
-        let (_workdir, run, mut own) = run_of(2);
-        fs::write(run.state_file(), "{}").unwrap();
-        let derive = |own: &mut OwnFiles| own.derive(|| fs::write(run.state_file(), "{ }").unwrap());
-        own.before();
-        derive(&mut own);
-        assert_eq!(own.changed(), [""; 0]);
-        own.before();
-        fs::write(run.state_file(), "forged").unwrap();
-        derive(&mut own);
-        assert_eq!(fs::read_to_string(run.state_file()).unwrap(), "forged");
-        assert_eq!(own.changed(), [".loopexec/runs/own/state.json"]);
-        own.before();
-        derive(&mut own);
-        fs::write(run.receipt(), "forged").unwrap();
-        assert_eq!(own.changed(), [".loopexec/runs/own/receipt.jsonl"]);
-    }
-
-    #[test]
-    fn a_name_that_leads_elsewhere_is_found_where_only_its_directory_is_looked_at() {
-        let (workdir, _run, mut own) = run_of(2);
-        let until = Instant::now() + Duration::from_secs(20);
-        while own.seen.as_ref().is_none_or(|seen| seen.top.is_none()) && Instant::now() < until {
-            assert_eq!(during(&mut own, || ()), [""; 0]);
-        }
-        let state = workdir.path().join(STATE_DIR);
-        fs::create_dir(state.join("other")).unwrap();
-        let swapped = during(&mut own, || {
-            fs::rename(state.join(KEPT), state.join("gone")).unwrap();
-            fs::rename(state.join("other"), state.join(KEPT)).unwrap();
-        });
-        assert_eq!(swapped, [".loopexec/objects"]);
-    }
-
-    #[test]
-    fn an_edited_sealed_segment_is_found_when_its_turn_comes() {
-        let (_workdir, run, mut own) = run_of(12);
-        during(&mut own, || ());
-        let first = "00000000.seg";
-        let mut edit = Some(|| fs::write(run.journal().join(first), "edited").unwrap());
-        let found = (0..12).map(|_| during(&mut own, || edit.take().map_or((), |edit| edit())));
-        let found: Vec<_> = found.flatten().collect();
-        assert_eq!(found, [format!(".loopexec/runs/own/journal/{first}")]);
-    }
-
-    #[test]
-    fn touched_files_are_named() {
-        let before = [("a".into(), 1), ("b".into(), 2)];
-        let after = [("a".into(), 1), ("b".into(), 3), ("c".into(), 4)];
-        assert_eq!(names_that_differ(&before, &after), ["b", "c"]);
-    }
-}
+mod tests;

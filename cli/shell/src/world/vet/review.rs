@@ -116,6 +116,7 @@ impl RealWorld {
                 limits: limits(bounds, Some(policy.guards.judge_timeout_ms), time_left_ms),
                 umask: None,
                 label: format!("judge-{}-{}", request.iteration, request.attempt),
+                meanwhile: None,
             },
         );
         let review = answered(&run, fact.stop, &self.secrets);
