@@ -128,15 +128,9 @@ pub(crate) struct Grammar {
     pub(crate) failure: fn(&Tree<'_>, &Case) -> Option<Failure>,
 }
 
-/// What stands around an assertion that must fail: before it, between it and what is done where it passes, and behind that.
-/// A break of line stands for one with the indent of the statement.
-pub(crate) struct Heard {
-    pub(crate) before: &'static str,
-    pub(crate) between: &'static str,
-    pub(crate) behind: &'static str,
-    /// What leaves the test, which has passed then.
-    pub(crate) leave: &'static str,
-}
+/// What stands around an assertion that must fail: before it, between it and what is done where it passes, and behind that;
+/// and what leaves the test, which has passed then. A break of line stands for one with the indent of the statement.
+pub(crate) type Heard = [&'static str; 4];
 
 /// What fails whatever is tested.
 pub(crate) struct Failure {

@@ -1,7 +1,7 @@
 //! JavaScript: Jest, Vitest, Mocha, `node:test`, with `expect` or `assert`.
 
 use crate::grammar::Inverse::{Member, Name, Nothing, Wrap};
-use crate::grammar::{Case, Claim, Failure, Grammar, Heard, Shape, any};
+use crate::grammar::{Case, Claim, Failure, Grammar, Shape, any};
 use crate::tree::{Id, Tree};
 
 const fn expect(callee: &'static str, equal: bool) -> Claim {
@@ -188,12 +188,12 @@ pub(super) const BASE: Grammar = Grammar {
     ],
     detached: &[],
     blocks: &["statement_block"],
-    heard: Some(Heard {
-        before: "lx: { try { ",
-        between: " } catch (e) { if (e.code !== 'ERR_ASSERTION' && !e.matcherResult && !/Assert/.test(e.name)) throw e; break lx; } ",
-        behind: " }",
-        leave: "return;",
-    }),
+    heard: Some([
+        "lx: { try { ",
+        " } catch (e) { if (e.code !== 'ERR_ASSERTION' && !e.matcherResult && !/Assert/.test(e.name)) throw e; break lx; } ",
+        " }",
+        "return;",
+    ]),
     failure: |_, _| {
         Some(Failure {
             statement: "if ('lx'.length === 2) throw new Error('lx');".to_string(),

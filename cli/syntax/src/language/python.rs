@@ -1,7 +1,7 @@
 //! Python: `unittest` and pytest.
 
 use crate::grammar::Inverse::{Name, Nothing};
-use crate::grammar::{Case, Claim, Failure, Grammar, Heard, Shape};
+use crate::grammar::{Case, Claim, Failure, Grammar, Shape};
 use crate::tree::{Id, Tree};
 
 const fn claim(callee: &'static str, equal: bool, opposite: &'static str) -> Claim {
@@ -141,12 +141,7 @@ pub(super) static GRAMMAR: Grammar = Grammar {
     rooms: &["function_definition", "lambda", "with_statement"],
     detached: &[],
     blocks: &["block"],
-    heard: Some(Heard {
-        before: "try: ",
-        between: "\nexcept AssertionError: pass\nelse: ",
-        behind: "",
-        leave: "return",
-    }),
+    heard: Some(["try: ", "\nexcept AssertionError: pass\nelse: ", "", "return"]),
     failure: |_, _| {
         Some(Failure {
             statement: "raise AssertionError('lx')".to_string(),

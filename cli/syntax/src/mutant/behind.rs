@@ -47,9 +47,10 @@ pub(super) fn several(tree: &Tree<'_>, values: &[Mutant]) -> Vec<Mutant> {
     let (Some(heard), Some((last, before))) = (&tree.grammar.heard, split(tree, &asked)) else {
         return Vec::new();
     };
+    let [.., leave] = heard;
     let mut edits = vec![(last.value.span, last.value.replacement.clone())];
     for asked in &before {
-        edits.extend(asked.wrapped(tree, heard, heard.leave));
+        edits.extend(asked.wrapped(tree, heard, leave));
     }
     let found = (edits.len() > 1).then(|| stitched(tree, Operator::Expectation, edits));
     found.flatten().into_iter().collect()
@@ -136,7 +137,7 @@ impl Asked<'_, '_> {
     }
 
     /// The statement with the other value, and what is done where it passes; none where it shares its line.
-    fn wrapped(&self, tree: &Tree<'_>, heard: &Heard, taken: &str) -> Option<(Span, String)> {
+    fn wrapped(&self, tree: &Tree<'_>, [open, between, close, _]: &Heard, taken: &str) -> Option<(Span, String)> {
         let span = tree.node(self.statement).span;
         let before = tree.source.get(..span.start)?;
         let line = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
@@ -147,15 +148,15 @@ impl Asked<'_, '_> {
             .get(span.end..)?
             .iter()
             .find(|byte| !matches!(byte, b' ' | b'\t'));
-        if heard.between.contains('\n') && (!is_first || behind == Some(&b';')) {
+        if between.contains('\n') && (!is_first || behind == Some(&b';')) {
             return None;
         }
         let value = self.value.span;
         let [head, tail] = [span.start..value.start, value.end..span.end]
             .map(|part| tree.source.get(part).and_then(|part| std::str::from_utf8(part).ok()));
         let said = format!("{}{}{}", head?, self.value.replacement, tail?);
-        let between = heard.between.replace('\n', &format!("\n{indent}"));
-        Some((span, format!("{}{said}{between}{taken}{}", heard.before, heard.behind)))
+        let between = between.replace('\n', &format!("\n{indent}"));
+        Some((span, format!("{open}{said}{between}{taken}{close}")))
     }
 }
 
