@@ -245,7 +245,7 @@ fn fooled(mutated: &Mutated) -> Finding {
 
 fn idle(mutated: &Mutated) -> Finding {
     let (begins, so) = match mutated.operator.as_str() {
-        FAILS => ("its body", "its body is not run"),
+        FAILS => ("its body", "its body is not run, or not to its end"),
         _ => (
             "what it asserts in",
             "nothing that it asserts is reached, or what fails there is swallowed",
@@ -352,7 +352,7 @@ mod tests {
     #[test]
     fn a_member_that_passes_with_a_failure_in_it_is_a_violation_and_is_named_once() {
         for (operator, so) in [
-            (FAILS, "its body is not run"),
+            (FAILS, "its body is not run, or not to its end"),
             (FAILS_WITHIN, "nothing that it asserts is reached"),
         ] {
             let (first, opposite) = (ran(&[&["a"]], &[]), ran(&[&["a"]], &[]));
