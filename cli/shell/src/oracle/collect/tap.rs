@@ -124,6 +124,7 @@ pub(super) fn read(text: &str) -> Reading {
     };
     let mut levels = vec![Level::at(0)];
     let mut yaml: Option<usize> = None;
+    let mut by_prove = false;
     for line in text.lines() {
         let content = line.trim_start_matches(' ');
         let indent = line.len() - content.len();
@@ -150,7 +151,14 @@ pub(super) fn read(text: &str) -> Reading {
             reading.too_deep |= matches!(sort(content), Line::Plan(_) | Line::Point(_));
             continue;
         }
+        if depth == 0 && is_script_of_prove(line) {
+            by_prove = true;
+        }
         match sort(content) {
+            // prove says so of each script that it ran.
+            Line::Point(_) if by_prove && line.trim_end() == "ok" && levels[0].is_complete() => {
+                close_document(&mut reading, &mut levels);
+            }
             Line::Version if depth == 0 => {
                 if reading.versions > 0 || !reading.points.is_empty() {
                     close_document(&mut reading, &mut levels);
@@ -161,7 +169,7 @@ pub(super) fn read(text: &str) -> Reading {
                 open_to(&mut levels, depth, reading.points.len());
                 // Scripts that run one after the other have a plan each.
                 if depth == 0 && levels[0].plan.is_some() {
-                    close_document(&mut reading, &mut levels);
+                    next_document(&mut reading, &mut levels);
                 }
                 match levels[depth].plan {
                     None => levels[depth].plan = Some(count),
@@ -170,7 +178,7 @@ pub(super) fn read(text: &str) -> Reading {
             }
             Line::Point(mut point) => {
                 if depth == 0 && point.number == Some(1) && levels[0].is_complete() {
-                    close_document(&mut reading, &mut levels);
+                    next_document(&mut reading, &mut levels);
                 }
                 if depth + 1 < levels.len() {
                     adopt(&mut reading, &mut levels, depth, &mut point);
@@ -198,8 +206,18 @@ pub(super) fn read(text: &str) -> Reading {
         reading.planned = None;
         return reading;
     }
-    close_document(&mut reading, &mut levels);
+    let last = &levels[0];
+    let over = by_prove && levels.len() == 1 && last.own == 0 && last.plan.is_none() && !reading.points.is_empty();
+    if !over {
+        close_document(&mut reading, &mut levels);
+    }
     reading
+}
+
+/// `t/a.t ..`, with which prove begins the output of a script.
+fn is_script_of_prove(line: &str) -> bool {
+    let (script, dots) = line.trim_end().rsplit_once(' ').unwrap_or_default();
+    !script.is_empty() && dots.len() > 1 && dots.bytes().all(|byte| byte == b'.')
 }
 
 fn open_to(levels: &mut Vec<Level>, depth: usize, start: usize) {
@@ -236,6 +254,17 @@ fn close_document(reading: &mut Reading, levels: &mut Vec<Level>) {
         settle_plan(reading, &level, true);
     }
     levels.push(Level::at(reading.points.len()));
+}
+
+/// A document is over that has all its points: what is open below belongs to the first point of the next one.
+fn next_document(reading: &mut Reading, levels: &mut Vec<Level>) {
+    match levels.get(1).map(|below| below.start) {
+        Some(start) if levels[0].is_complete() => {
+            let over = std::mem::replace(&mut levels[0], Level::at(start));
+            settle_plan(reading, &over, true);
+        }
+        _ => close_document(reading, levels),
+    }
 }
 
 fn settle_plan(reading: &mut Reading, level: &Level, outermost: bool) {

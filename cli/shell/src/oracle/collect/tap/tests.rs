@@ -104,3 +104,21 @@ fn prose_is_not_tap() {
     };
     assert!(matches!(collect(&prose), Err(CollectError::Absent { .. })));
 }
+
+#[test]
+fn prove_says_of_each_script_that_it_is_well_and_that_is_no_point() {
+    let seen = measure_text(
+        "t/a.t .. \n1..1\nok 1 - a\nok\nt/long.t .... \nok 1 - b\nnot ok 2 - c\n1..2\nFailed 1/2 subtests \n\nTest Summary Report\n",
+    );
+    assert_eq!(listing(&seen), ["a passed", "b passed", "c failed"]);
+    assert_eq!((seen.announced, seen.finished), (Some(3), true));
+    assert!(seen.contradictions.is_empty(), "{:?}", seen.contradictions);
+}
+
+#[test]
+fn a_subtest_at_the_beginning_of_a_script_belongs_to_that_script() {
+    let seen =
+        measure_text("t/a.t ..\n1..1\nnot ok 1 - a\nDubious\nt/b.t ..\n    1..1\n    ok 1 - in\nok 1 - b\n1..1\nok\n");
+    assert_eq!(listing(&seen), ["a failed", "b passed", "b > in passed"]);
+    assert!(seen.contradictions.is_empty(), "{:?}", seen.contradictions);
+}
