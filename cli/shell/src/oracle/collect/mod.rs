@@ -30,9 +30,11 @@ mod node_spec;
 mod peel;
 mod pytest;
 mod pytest_record;
+mod recipes;
 mod rspec;
 mod tap;
 mod unittest;
+mod variables;
 mod vitest;
 
 pub use bounds::{BOUNDS, Bounds};
