@@ -122,3 +122,16 @@ fn a_subtest_at_the_beginning_of_a_script_belongs_to_that_script() {
     assert_eq!(listing(&seen), ["a failed", "b passed", "b > in passed"]);
     assert!(seen.contradictions.is_empty(), "{:?}", seen.contradictions);
 }
+
+#[test]
+fn what_is_tried_again_after_a_failure_is_no_report_that_nobody_announced() {
+    let known = |text: &str| {
+        let artefact = Artefact {
+            stdout: text.as_bytes(),
+            ..Artefact::default()
+        };
+        crate::oracle::collect::recognise(&artefact).map(|collector| collector.name)
+    };
+    assert_eq!(known("1..1\nok 1 - a\n1..1\nnot ok 1 - b\n"), Some("tap"));
+    assert_eq!(known("1..1\nnot ok 1 - a\n1..1\nnot ok 1 - a\n"), None);
+}
