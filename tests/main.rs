@@ -47,6 +47,7 @@ mod e2e {
     mod hygiene;
     mod in_place;
     mod judging;
+    mod leaving;
     mod lives;
     mod mutation;
     mod named_runners;

@@ -29,6 +29,9 @@ const ROOMS: &[(&str, &str, &[&str])] = &[
             "node_spec",
             "peel",
             "pytest_record",
+            "recipes",
+            "tests",
+            "variables",
         ],
     ),
     (

@@ -1,6 +1,6 @@
 //! A check that writes beside its tests.
 
-use crate::support::story::{Project, python_with_pytest};
+use crate::support::story::{Project, available, python_with_pytest};
 
 const CODE: &str = "def total(prices):\n    return sum(prices) - 1\n";
 const WRITES: &str = "\
@@ -41,4 +41,40 @@ fn what_a_check_writes_each_time_may_differ_and_what_it_expects_may_not() {
     let said = project.run("printf 2 > tests/kept.txt", &check, &["--max-iterations", "1"]);
     said.halted(13, "metric_integrity_violation", "check_mutation");
     Project::money(CODE, KEEPS).run(HONEST, &check, &[]).converged(1);
+}
+
+const MAKEFILE: &str = "\
+test: tests/test_sum
+\t./tests/test_sum
+tests/test_sum: tests/test_sum.c sum.c
+\t$(CC) -o $@ tests/test_sum.c sum.c
+";
+const TEST_C: &str = "\
+#include <assert.h>
+int sum(int a, int b);
+int main(void) { assert(sum(1, 2) == 3); return 0; }
+";
+
+#[test]
+fn what_a_compiler_makes_beside_tests_may_differ_and_every_copy_makes_it_again() {
+    if !available("make") || !available("cc") {
+        return;
+    }
+    let project = || {
+        Project::committed(&[
+            ("Makefile", MAKEFILE),
+            ("sum.c", "int sum(int a, int b) { return a - b; }\n"),
+            ("tests/test_sum.c", TEST_C),
+        ])
+    };
+    let mended = "sed -i 's/a - b/a + b/' sum.c";
+    project().run(mended, "make -s test", &[]).converged(1);
+    let built = format!("{mended}; make -s test");
+    project().run(&built, "make -s test", &[]).converged(1);
+
+    let stub = "echo 'int main(void) { return 0; }' | cc -x c -o tests/test_sum -";
+    let later = format!("{stub}; touch -d '+1 hour' tests/test_sum");
+    let said = project().run(&later, "make -s test", &["--max-iterations", "1"]);
+    said.halted(13, "objective_unverified", "guard_unavailable");
+    assert!(said.why().contains("t0_replay"), "{}", said.why());
 }

@@ -43,6 +43,8 @@ const MUTANTS_MAX: u32 = 10;
 const DRAWN_TIMES: u32 = 2;
 /// Fewer that a suite could have noticed show nothing.
 const TELLING_MIN: u32 = 3;
+/// Where a small product has no more in it, and each of them is noticed.
+const ALL_MIN: u32 = 2;
 /// Members that are named for one change.
 const NAMED_MAX: usize = 3;
 
@@ -179,6 +181,12 @@ impl Tally {
     /// Changes that a suite could have noticed.
     fn telling(&self) -> u32 {
         self.noticed + self.missed_by_both
+    }
+
+    /// Fewer are told of only where the world found no more.
+    fn is_enough(&self) -> bool {
+        let all = self.noticed >= ALL_MIN && self.missed_by_both + self.broken == 0;
+        all || self.noticed > 0 && self.telling() >= TELLING_MIN
     }
 }
 
@@ -321,7 +329,7 @@ fn weigh(suites: &Suites, trials: &[Trial]) -> Outcome {
         Next::Over(findings) if !findings.is_empty() => return Outcome::active(findings),
         Next::Step(_) | Next::Over(_) => {}
     }
-    if tally.telling() < TELLING_MIN || tally.noticed == 0 {
+    if !tally.is_enough() {
         return Outcome::unavailable(format!(
             "too few changes could be made to the product to compare the tests with those of the start ({tally})"
         ));

@@ -273,7 +273,7 @@ fn fooled(member: &str, mutated: &Mutated) -> Finding {
 
 fn idle(mutated: &Mutated) -> Finding {
     let (begins, so) = match mutated.operator.as_str() {
-        FAILS => ("its body", "its body is not run"),
+        FAILS => ("its body", "its body is not run, or not to its end"),
         _ => (
             "what it asserts in",
             "nothing that it asserts is reached, or what fails there is swallowed",

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use engine::event::policy::{Origin, Policy};
+use engine::event::policy::{Origin, Policy, Surface};
 
 /// Names of directories that people keep tests, and what belongs to them, in. `test/` and `tests/` are blocked anyway.
 const NAMES: &[&str] = &[
@@ -19,6 +19,7 @@ const NAMES: &[&str] = &[
     "integration_tests",
     "spec",
     "specs",
+    "t",
     "test",
     "tests",
     "unit_tests",
@@ -42,7 +43,7 @@ pub(super) const LOOKED_AT_MAX: usize = 20_000;
 
 /// Adds the directories of tests that the workdir has, with their origin.
 pub(super) fn protect(workdir: &Path, policy: &mut Policy, origins: &mut Vec<Origin>) {
-    for name in found(workdir) {
+    for name in found(workdir, policy.guards.surface) {
         let pattern = format!("/{name}/");
         if !name.contains(['*', '?']) && !policy.guards.test_directories.contains(&pattern) {
             policy.guards.test_directories.push(pattern);
@@ -55,7 +56,7 @@ pub(super) fn protect(workdir: &Path, policy: &mut Policy, origins: &mut Vec<Ori
 }
 
 /// The outermost directories of tests, relative to the workdir.
-fn found(workdir: &Path) -> BTreeSet<String> {
+fn found(workdir: &Path, surface: Surface) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut todo = vec![workdir.to_path_buf()];
     let mut looked_at = 0;
@@ -75,7 +76,7 @@ fn found(workdir: &Path) -> BTreeSet<String> {
             .and_then(Path::to_str)
             .filter(|name| !name.is_empty());
         match inside {
-            Some(inside) if named && holds_tests_alone(&files, &below) => {
+            Some(inside) if named && holds_tests_alone(&files, &below, surface) => {
                 found.insert(inside.to_owned());
             }
             _ => todo.extend(below),
@@ -107,8 +108,13 @@ pub(super) fn listed(dir: &Path) -> (Vec<PathBuf>, BTreeSet<String>) {
 }
 
 /// A file of tests lies here or one level below, and none that such a file is named after.
-fn holds_tests_alone(files: &BTreeSet<String>, below: &[PathBuf]) -> bool {
-    let tests = |files: &BTreeSet<String>| files.iter().filter_map(|name| subject(name)).collect::<Vec<_>>();
+fn holds_tests_alone(files: &BTreeSet<String>, below: &[PathBuf], surface: Surface) -> bool {
+    // Under `extend` nobody could compare what those notice with what they did at the start.
+    let subject = |name: &String| {
+        let other = || other_subject(name).filter(|_| surface == Surface::Frozen);
+        subject(name).or_else(other)
+    };
+    let tests = |files: &BTreeSet<String>| files.iter().filter_map(subject).collect::<Vec<_>>();
     let apart = |files: &BTreeSet<String>| tests(files).iter().all(|subject| !files.contains(subject));
     let deeper: Vec<_> = below.iter().map(|dir| listed(dir).1).collect();
     let any = !tests(files).is_empty() || deeper.iter().any(|files| !tests(files).is_empty());
@@ -131,18 +137,37 @@ fn subject(name: &str) -> Option<String> {
     Some(format!("{stem}.{suffix}"))
 }
 
+/// The same in languages that nobody here can change a product of.
+fn other_subject(name: &str) -> Option<String> {
+    let (stem, suffix) = name.rsplit_once('.')?;
+    match suffix {
+        "t" | "bats" => Some(stem.to_owned()),
+        "c" | "cc" | "cpp" | "sh" => {
+            let ends = ["_test", "-test", "_spec", "_unittest"];
+            let begins = ["test_", "test-"].iter().find_map(|begin| stem.strip_prefix(begin));
+            let stem = begins.or_else(|| ends.iter().find_map(|end| stem.strip_suffix(end)))?;
+            Some(format!("{stem}.{suffix}"))
+        }
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn found_in(files: &[&str]) -> Vec<String> {
+        found_under(files, Surface::Frozen)
+    }
+
+    fn found_under(files: &[&str], surface: Surface) -> Vec<String> {
         let dir = tempfile::tempdir().unwrap();
         for file in files {
             let path = dir.path().join(file);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, "").unwrap();
         }
-        found(dir.path()).into_iter().collect()
+        found(dir.path(), surface).into_iter().collect()
     }
 
     #[test]
@@ -156,6 +181,19 @@ mod tests {
             ["packages/a/spec"]
         );
         assert_eq!(found_in(&["e2e/login/login.test.js", "e2e/pages.js"]), ["e2e"]);
+    }
+
+    #[test]
+    fn helpers_of_tests_that_nobody_can_compare_are_found_where_no_test_may_change() {
+        for (files, name) in [
+            (["t/01-path.t", "t/lib.sh"], "t"),
+            (["checks/test_str.c", "checks/helper.c"], "checks"),
+            (["spec/path_spec.sh", "spec/helper.sh"], "spec"),
+        ] {
+            assert_eq!(found_in(&files), [name]);
+            assert_eq!(found_under(&files, Surface::Extend), [""; 0]);
+        }
+        assert_eq!(found_in(&["t/str.c", "t/test_str.c"]), [""; 0]);
     }
 
     #[test]

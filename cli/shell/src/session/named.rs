@@ -11,6 +11,7 @@ use syntax::Language;
 
 use crate::foreign;
 use crate::oracle::collect::{Detection, Invocation, Place};
+use crate::tree::is_compiled;
 use crate::world::detection;
 
 /// Programs that look at files and decide nothing by them.
@@ -79,7 +80,10 @@ const TESTING: &[&str] = &[
 /// Adds the files that decide to the protected ones, with their origin.
 pub(super) fn protect(workdir: &Path, policy: &mut Policy, origins: &mut Vec<Origin>) {
     let mut words = deciding(&policy.oracle.check);
-    words.extend(recipes(workdir, &policy.oracle.check));
+    // What a recipe builds and then runs is made of sources that are watched, or of the work.
+    let is_built = |word: &String| is_compiled(&workdir.join(word));
+    let behind = recipes(workdir, &policy.oracle.check);
+    words.extend(behind.into_iter().filter(|word| !is_built(word)));
     for word in words {
         let Ok(path) = workdir.join(&word).canonicalize() else {
             continue;

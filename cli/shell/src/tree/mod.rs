@@ -25,6 +25,7 @@ use rustix::io::Errno;
 
 mod beneath;
 mod cache;
+mod compiled;
 mod displace;
 mod error;
 pub mod git;
@@ -47,6 +48,7 @@ mod surface;
 mod unmoved;
 mod walk;
 
+pub(crate) use compiled::is_compiled;
 pub use error::TreeError;
 pub use git::{Export, GitEntry, GitFacts, GitReader, Listed, Listing, Repository, Unavailable};
 pub use listing::{CacheDir, SkipReason, Skipped};

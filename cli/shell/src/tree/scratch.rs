@@ -17,7 +17,7 @@ use super::path::{is_inside, is_under, os, split};
 use super::stat::is_faithful;
 use super::state::Known;
 use super::store::Store;
-use super::{Tree, open_workdir, place};
+use super::{Kind, Tree, compiled, open_workdir, place};
 
 impl Tree {
     /// The same tree elsewhere: a directory that holds a copy of it, looked at by the same rules and kept in the same
@@ -90,6 +90,9 @@ impl Tree {
             match beneath.dir(dir).map_err(|e| TreeError::writing(full(), e))? {
                 Some(fd) => place::create(&self.store, fd, name, entry)?,
                 None => return Err(TreeError::writing(full(), rustix::io::Errno::NOTDIR)),
+            }
+            if entry.kind == Kind::File {
+                compiled::age(&full()).map_err(|e| TreeError::writing_io(full(), &e))?;
             }
         }
         Ok(())

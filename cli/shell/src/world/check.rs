@@ -49,6 +49,11 @@ impl Oracle {
             light: false,
         }
     }
+
+    /// The runner refused what was injected, and is given less from now on.
+    pub(crate) fn is_light(&self) -> bool {
+        self.light
+    }
 }
 
 impl RealWorld {

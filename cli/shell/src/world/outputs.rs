@@ -7,12 +7,16 @@
 //!
 //! A file that a test writes each time differs with the product, and nobody measures by it. One that is only written
 //! where it is missing holds what a test expects: a check that passes without writing it is judged by what it reads.
+//!
+//! What a compiler made there since the run began is the check's to make again: no copy has it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use engine::event::id::Bytes;
 use engine::event::policy::GuardPolicy;
@@ -20,7 +24,8 @@ use engine::guard::surface;
 use serde::{Deserialize, Serialize};
 use syntax::Language;
 
-use crate::tree::{Entry, Kind};
+use super::vet::ignored::made_before;
+use crate::tree::{Entry, Kind, is_compiled};
 
 const EXECUTABLE: u32 = 0o111;
 
@@ -48,7 +53,7 @@ impl Outputs {
     ) -> Self {
         let own = |entry: &&Entry| {
             let path = Bytes(entry.path.clone());
-            may_be_one(entry, policy) && is_fresh(workdir, &path, before) && !is_tracked(&path)
+            may_be_one(workdir, entry, policy) && is_fresh(workdir, &path, before) && !is_tracked(&path)
         };
         let files: BTreeSet<Bytes> = watched
             .iter()
@@ -77,7 +82,7 @@ impl Outputs {
 pub(super) fn marks(workdir: &Path, watched: &[Entry], policy: &GuardPolicy, of: Option<&Outputs>) -> Marks {
     let wanted = watched.iter().filter(|entry| match of {
         Some(outputs) => outputs.holds(&Bytes(entry.path.clone())),
-        None => may_be_one(entry, policy),
+        None => may_be_one(workdir, entry, policy),
     });
     let marked = wanted.filter_map(|entry| {
         let path = Bytes(entry.path.clone());
@@ -92,9 +97,18 @@ pub(super) fn is_fresh(workdir: &Path, path: &Bytes, before: &Marks) -> bool {
     now.is_some() && before.get(path) != now.as_ref()
 }
 
-fn may_be_one(entry: &Entry, policy: &GuardPolicy) -> bool {
-    let is_file = entry.kind == Kind::File && entry.mode & EXECUTABLE == 0;
-    is_file && is_data(&Bytes(entry.path.clone())) && surface::may_be_written(policy, &entry.path)
+fn may_be_one(workdir: &Path, entry: &Entry, policy: &GuardPolicy) -> bool {
+    let path = Bytes(entry.path.clone());
+    let is_file = entry.kind == Kind::File && is_data(&path) && surface::may_be_written(policy, &entry.path);
+    is_file && (entry.mode & EXECUTABLE == 0 || is_compiled(&file_of(workdir, &path)))
+}
+
+/// A program or an object that a compiler made beside tests since the run began.
+pub(super) fn is_built(workdir: &Path, path: &Bytes, policy: &GuardPolicy, opened_ms: u64) -> bool {
+    let opened = SystemTime::UNIX_EPOCH + Duration::from_millis(opened_ms);
+    let seen = || fs::symlink_metadata(file_of(workdir, path));
+    let is_new = || seen().is_ok_and(|seen| seen.is_file() && !made_before(&seen, opened));
+    surface::may_be_written(policy, &path.0) && is_new() && is_compiled(&file_of(workdir, path))
 }
 
 /// No source of anything that is run.
@@ -107,9 +121,12 @@ fn dir(path: &Bytes) -> Option<Bytes> {
     path.0.get(..at).map(|dir| Bytes(dir.to_vec()))
 }
 
+fn file_of(workdir: &Path, path: &Bytes) -> PathBuf {
+    workdir.join(OsStr::from_bytes(&path.0))
+}
+
 fn mark(workdir: &Path, path: &Bytes) -> Option<Mark> {
-    let file = workdir.join(std::ffi::OsStr::from_bytes(&path.0));
-    let seen = fs::symlink_metadata(file).ok()?;
+    let seen = fs::symlink_metadata(file_of(workdir, path)).ok()?;
     let times = (seen.mtime(), seen.mtime_nsec(), seen.ctime(), seen.ctime_nsec());
     Some((seen.ino(), seen.size(), times.0, times.1, times.2, times.3))
 }
@@ -146,6 +163,26 @@ mod tests {
         let all: BTreeSet<&str> = before.iter().chain(written).copied().collect();
         let all = entries(&all.into_iter().collect::<Vec<_>>());
         Outputs::of(&all, &policy, (work, &marks), &|path| path.text() == tracked)
+    }
+
+    #[test]
+    fn what_a_compiler_made_beside_tests_since_the_run_began_is_built_and_nothing_else_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let policy = GuardPolicy::default();
+        let built = |path: &str, text: &[u8], opened_ms: u64| {
+            let file = dir.path().join(path);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, text).unwrap();
+            is_built(dir.path(), &path.into(), &policy, opened_ms)
+        };
+        let elf = b"\x7fELF\x02\x01\x01";
+        assert!(built("tests/test_str", elf, 0) && built("tests/libs.a", b"!<arch>\n/", 0));
+        assert!(!built("tests/run", b"#!/bin/sh\nexit 0\n", 0));
+        assert!(!built("tests/test_a.py", elf, 0) && !built("bin/tool", elf, 0));
+        assert!(
+            !built("tests/old", elf, u64::from(u32::MAX) * 1000),
+            "it was there before"
+        );
     }
 
     fn names(outputs: &Outputs) -> Vec<String> {

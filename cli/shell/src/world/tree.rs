@@ -136,7 +136,8 @@ impl RealWorld {
                 // A check that did not pass may have ended before it wrote what the work has written meanwhile.
                 let written = |path: &Bytes| {
                     let fresh = || outputs::is_fresh(&self.workdir, path, &self.marks);
-                    before.outputs.holds(path) && (!judged || !self.check_passed || fresh())
+                    let built = || outputs::is_built(&self.workdir, path, policy, state.facts.opened.at.wall_ms);
+                    before.outputs.holds(path) && (!judged || !self.check_passed || fresh()) || built()
                 };
                 let (surface, more) = before.changes(&now, staged, rewritten, policy, &called, &written);
                 if !judged {

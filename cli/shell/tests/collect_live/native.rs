@@ -125,6 +125,27 @@ fn the_node_preload_changes_jest_and_vitest_alone() {
     );
     assert_eq!(arguments("bin/jest.js", &["--json"]), r#"["--json"]"#);
     assert_eq!(
+        arguments("bin/jest.js", &["--reporters=dots"]),
+        r#"["--reporters=dots","--json","--outputFile=/r/report.json"]"#
+    );
+    for (given, added) in [
+        (
+            "run",
+            r#""--reporter=default","--reporter=json","--outputFile.json=/r/report.json""#,
+        ),
+        (
+            "--reporter=verbose",
+            r#""--reporter=json","--outputFile.json=/r/report.json""#,
+        ),
+    ] {
+        let expected = format!("[\"{given}\",{added}]");
+        assert_eq!(arguments("bin/vitest.mjs", &[given]), expected);
+    }
+    assert_eq!(
+        arguments("bin/vitest.mjs", &["--reporter=json"]),
+        r#"["--reporter=json"]"#
+    );
+    assert_eq!(
         arguments("bin/vitest.mjs.js", &["run"]),
         r#"["run"]"#,
         "only the runner's own entry point is meant"

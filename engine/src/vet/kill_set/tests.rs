@@ -128,8 +128,19 @@ fn what_leaves_no_test_to_run_tells_nothing_and_too_little_that_tells_clears_not
     let blind: Vec<Trial> = [blind(), blind(), blind(), blind()].concat();
     assert_eq!(compared(&blind).state, GuardState::Unavailable);
     assert_eq!(compared(&[]).state, GuardState::Unavailable);
-    // A product with no more than three changes in it is compared by those.
+    assert_eq!(compared(&[noticed()]).state, GuardState::Unavailable);
+    let missed = [noticed(), missed_now(), at_t0(0, Passed)];
+    assert_eq!(compared(&missed).state, GuardState::Unavailable);
+}
+
+#[test]
+fn a_small_product_is_compared_by_all_the_changes_that_are_in_it() {
     assert_eq!(compared(&[noticed(), noticed(), noticed()]).state, GuardState::Active);
+    let outcome = compared(&[noticed(), noticed()]);
+    assert_eq!((outcome.state, outcome.findings.len()), (GuardState::Active, 0));
+    assert_eq!(outcome.note, "2 changes of the product: 2 noticed");
+    let weaker = compared(&[noticed(), missed_now(), at_t0(1, Failed), nobody_minds()]);
+    assert_eq!(weaker.findings.len(), 1);
 }
 
 #[test]

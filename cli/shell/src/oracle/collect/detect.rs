@@ -1,12 +1,15 @@
 //! Which programs a check command runs, as far as its text tells.
 //!
 //! The command is split as a shell would split it; `make`, package scripts and shell scripts whose
-//! text is at hand are opened, and wrappers such as `env`, `timeout` or `uv run` are peeled off. It
-//! is a guess made before the run: it chooses a reader, it never judges anything.
+//! text is at hand are opened, wrappers such as `env`, `timeout` or `uv run` are peeled off, and names that
+//! those texts give to a program are put in. It is a guess made before the run: it chooses a reader, it never
+//! judges anything.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::peel::{is_assignment, peel};
+use super::recipes::Recipes;
+use super::variables::in_shell;
 
 /// What is known about a check before it runs. All texts may be cut at 64 KiB.
 #[derive(Debug, Clone, Default)]
@@ -15,6 +18,8 @@ pub struct Detection {
     pub command: String,
     /// Text of the Makefile or justfile.
     pub makefile: Option<String>,
+    /// Makefiles of directories right below, which another one leads to: directory, text.
+    pub makefiles_below: Vec<(String, String)>,
     /// Text of package.json.
     pub package_json: Option<String>,
     /// Shell scripts the command may name: path relative to the working directory, text.
@@ -62,6 +67,16 @@ impl Invocation {
         self.words
             .first()
             .map_or("", |word| word.rsplit('/').next().unwrap_or(word))
+    }
+
+    /// Assignments that stand alone, where they take the place of what was injected.
+    fn export(assignments: Vec<String>) -> Option<Self> {
+        let replaces = assignments.iter().any(|word| word.starts_with("PYTHONPATH="));
+        replaces.then(|| Self {
+            assignments: Vec::new(),
+            words: [vec!["export".to_owned()], assignments].concat(),
+            wrapped: true,
+        })
     }
 
     pub fn arguments(&self) -> &[String] {
@@ -133,16 +148,21 @@ impl Detection {
     }
 
     fn expand(&self, text: &str, place: &Place, depth: usize, out: &mut Walk) {
+        self.expand_as(text, text, place, depth, out);
+    }
+
+    /// `meant` is the text with what its names stand for.
+    fn expand_as(&self, text: &str, meant: &str, place: &Place, depth: usize, out: &mut Walk) {
         out.texts.push(Text {
             place: place.clone(),
             text: text.to_string(),
         });
         // What make does with a line stands in front of it.
-        let text = match place {
-            Place::Recipe(_) => text.trim_start_matches(['@', '-', '+', ' ', '\t']),
-            _ => text,
+        let meant = match place {
+            Place::Recipe(_) => meant.trim_start_matches(['@', '-', '+', ' ', '\t']),
+            _ => meant,
         };
-        for words in commands(text) {
+        for words in commands(&in_shell(meant)) {
             if depth > DEPTH_LIMIT || out.found.len() >= INVOCATION_LIMIT || out.texts.len() >= INVOCATION_LIMIT {
                 return;
             }
@@ -155,7 +175,12 @@ impl Detection {
                 words,
                 wrapped: *place != Place::Command,
             };
-            if found.words.is_empty() || self.open(&found, place, depth, out) {
+            if found.words.is_empty() {
+                // A variable that everybody was given changes for all that comes behind.
+                out.found.extend(Invocation::export(found.assignments));
+                continue;
+            }
+            if self.open(&found, place, depth, out) {
                 continue;
             }
             out.found.push(found);
@@ -167,19 +192,21 @@ impl Detection {
         let arguments = found.arguments();
         match found.program() {
             "make" | "gmake" | "just" => {
-                let Some(makefile) = &self.makefile else { return false };
-                let mut targets: Vec<&str> = arguments
-                    .iter()
-                    .map(String::as_str)
-                    .filter(|word| !word.starts_with('-') && !word.contains('='))
-                    .collect();
+                let (dir, mut targets) = made(arguments);
+                let Some(makefile) = self.makefile_of(dir) else {
+                    return false;
+                };
                 let recipes = Recipes::read(makefile);
+                let variables = recipes.variables.clone().given(arguments.iter());
+                let path = variables.value("PYTHONPATH").map(|value| format!("PYTHONPATH={value}"));
+                out.found.extend(Invocation::export(path.into_iter().collect()));
                 if targets.is_empty() {
                     targets.extend(recipes.first);
                 }
                 targets.iter().for_each(|target| {
-                    for line in recipes.lines(target, 0) {
-                        self.expand(line, &Place::Recipe((*target).to_string()), depth + 1, out);
+                    let place = Place::Recipe((*target).to_string());
+                    for line in recipes.lines(target) {
+                        self.expand_as(line, &variables.in_recipe(line), &place, depth + 1, out);
                     }
                 });
                 true
@@ -232,64 +259,37 @@ impl Detection {
         true
     }
 
+    fn makefile_of(&self, dir: Option<&str>) -> Option<&String> {
+        let Some(dir) = dir.map(|dir| dir.trim_end_matches('/')) else {
+            return self.makefile.as_ref();
+        };
+        let found = self.makefiles_below.iter().find(|(name, _)| name == dir);
+        found.map(|(_, text)| text)
+    }
+
     fn package_script(&self, name: &str) -> Option<String> {
         let package: serde_json::Value = serde_json::from_str(self.package_json.as_deref()?).ok()?;
         package.get("scripts")?.get(name)?.as_str().map(str::to_string)
     }
 }
 
-/// The rules of a Makefile, as far as a reader of commands needs them.
-struct Recipes<'a> {
-    first: Option<&'a str>,
-    rules: BTreeMap<&'a str, (Vec<&'a str>, Vec<&'a str>)>,
-}
-
-impl<'a> Recipes<'a> {
-    fn read(text: &'a str) -> Self {
-        let mut recipes = Self {
-            first: None,
-            rules: BTreeMap::new(),
-        };
-        let mut current: Vec<&str> = Vec::new();
-        for line in text.lines() {
-            if line.starts_with([' ', '\t']) {
-                for target in &current {
-                    recipes.rules.entry(target).or_default().1.push(line.trim_start());
-                }
-                continue;
+/// The directory in which make is told to work, and what it is to make there.
+fn made(arguments: &[String]) -> (Option<&str>, Vec<&str>) {
+    let mut words = arguments.iter().map(String::as_str);
+    let (mut dir, mut targets) = (None, Vec::new());
+    while let Some(word) = words.next() {
+        match word {
+            "-C" | "--directory" => dir = words.next(),
+            _ if word.starts_with('-') || word.contains('=') => {
+                dir = word
+                    .strip_prefix("-C")
+                    .or_else(|| word.strip_prefix("--directory="))
+                    .or(dir);
             }
-            let Some((left, right)) = line.split_once(':') else {
-                continue;
-            };
-            if left.starts_with(['#', '.']) || left.contains('=') || right.starts_with('=') {
-                continue;
-            }
-            let (needs, inline) = right.split_once(';').unwrap_or((right, ""));
-            current = left.split_whitespace().collect();
-            for target in &current {
-                recipes.first.get_or_insert(target);
-                let rule = recipes.rules.entry(target).or_default();
-                rule.0.extend(needs.split_whitespace());
-                rule.1.extend((!inline.trim().is_empty()).then_some(inline.trim()));
-            }
+            _ => targets.push(word),
         }
-        recipes
     }
-
-    fn lines(&self, target: &str, depth: usize) -> Vec<&'a str> {
-        let Some((needs, lines)) = self.rules.get(target) else {
-            return Vec::new();
-        };
-        let mut out = Vec::new();
-        for need in needs {
-            if depth < DEPTH_LIMIT && out.len() < INVOCATION_LIMIT {
-                out.extend(self.lines(need, depth + 1));
-            }
-        }
-        out.extend(lines);
-        out.truncate(INVOCATION_LIMIT);
-        out
-    }
+    (dir, targets)
 }
 
 /// Splits shell text into commands of words. Quotes are honoured, expansions are not performed.
@@ -340,11 +340,12 @@ mod tests {
         let detection = Detection {
             command: command.to_string(),
             makefile: Some(
-                "PY := python3\n.PHONY: test all\nall: lint\ntest: unit\n\t@echo done\nunit:\n\t@cd sub && PYTHONPATH=src python3 -m pytest -q \\\n\t\t-x\nrust: ; cargo test\n"
+                "PY := python3\n.PHONY: test all\nall: lint\ntest: unit\n\t@echo done\nunit:\n\t@cd sub && PYTHONPATH=src python3 -m pytest -q \\\n\t\t-x\nrust: ; cargo test\nGO ?= go\nGO_TEST := $(GO) test\nvar:\n\t@$(GO_TEST) ./...\nagain:\n\t$(MAKE) var\nDIRS = svc web\nall-of-them:\n\tfor d in $(DIRS); do $(MAKE) -C $$d test || exit 1; done\n"
                     .to_string(),
             ),
+            makefiles_below: vec![("svc".to_string(), "test:\n\tgo test ./...\n".to_string())],
             package_json: Some(r#"{"scripts":{"test":"NODE_ENV=test jest --ci","unit":"node --test","v":"vitest run"}}"#.to_string()),
-            scripts: vec![("ci/test.sh".to_string(), "#!/bin/sh\nset -e\nif ! cargo nextest run; then exit 1; fi\n".to_string())],
+            scripts: vec![("ci/py".to_string(), "#!/bin/sh\nPYTHON=\"${PYTHON:-python3}\"\nexec \"$PYTHON\" -m pytest \"$@\"\n".to_string()), ("ci/test.sh".to_string(), "#!/bin/sh\nset -e\nif ! cargo nextest run; then exit 1; fi\n".to_string())],
         };
         choose(&detection).map_or("none", |collector| collector.name)
     }
@@ -362,6 +363,14 @@ mod tests {
             ("python -m coverage run -m unittest -v", "unittest"),
             ("make test", "pytest"),
             ("make -s rust CARGO=cargo", "libtest"),
+            ("make var", "go"),
+            ("make again", "go"),
+            ("make -C svc test", "go"),
+            ("make -C elsewhere test", "none"),
+            ("make all-of-them", "go"),
+            ("make var GO_TEST=pytest", "pytest"),
+            ("./ci/py -q", "pytest"),
+            ("R=pytest; $R -q", "pytest"),
             ("make nonesuch", "none"),
             ("make", "none"),
             ("npm test", "jest"),

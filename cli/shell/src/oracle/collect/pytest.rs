@@ -30,6 +30,9 @@ const PLUGIN_FILE: &str = "loopexec_pytest_record.py";
 const RECORD: &str = "pytest.jsonl";
 const XML: &str = "pytest.xml";
 
+/// What gives a variable to everything that a script runs behind it.
+const EXPORTS: &[&str] = &["export", "declare", "readonly"];
+
 fn runs_pytest(run: &Invocation) -> bool {
     matches!(run.program(), "pytest" | "py.test" | "pytest-3") || matches!(run.python_module(), Some("pytest"))
 }
@@ -66,8 +69,11 @@ pub(crate) fn takes_plugins(detection: &Detection) -> bool {
 
 /// Whether a plugin on `PYTHONPATH` would not be importable, which pytest answers by not starting.
 fn hides_the_plugin(run: &Invocation) -> bool {
-    let replaces_path = run
-        .assignments
+    let set = match EXPORTS.contains(&run.program()) {
+        true => run.arguments(),
+        false => &run.assignments,
+    };
+    let replaces_path = set
         .iter()
         .any(|word| word.starts_with("PYTHONPATH=") && !word.contains("$"));
     let isolated = run.python_module().is_some()

@@ -2,6 +2,7 @@
 //!
 //! A subtest is a document indented by four columns; the test point that closes it comes after it at
 //! the outer level and names it. A plan that does not match, and `Bail out!`, are contradictions.
+//! A new document begins with another plan, or with a first point behind as many as were planned.
 
 use super::{Artefact, BOUNDS, CollectError, Collector, inject_nothing};
 use crate::oracle::{Measured, Member, Status, plain};
@@ -110,6 +111,10 @@ impl Level {
             plan: None,
         }
     }
+
+    fn is_complete(&self) -> bool {
+        self.own > 0 && self.plan == Some(self.own)
+    }
 }
 
 pub(super) fn read(text: &str) -> Reading {
@@ -119,6 +124,7 @@ pub(super) fn read(text: &str) -> Reading {
     };
     let mut levels = vec![Level::at(0)];
     let mut yaml: Option<usize> = None;
+    let mut by_prove = false;
     for line in text.lines() {
         let content = line.trim_start_matches(' ');
         let indent = line.len() - content.len();
@@ -145,7 +151,14 @@ pub(super) fn read(text: &str) -> Reading {
             reading.too_deep |= matches!(sort(content), Line::Plan(_) | Line::Point(_));
             continue;
         }
+        if depth == 0 && is_script_of_prove(line) {
+            by_prove = true;
+        }
         match sort(content) {
+            // prove says so of each script that it ran.
+            Line::Point(_) if by_prove && line.trim_end() == "ok" && levels[0].is_complete() => {
+                close_document(&mut reading, &mut levels);
+            }
             Line::Version if depth == 0 => {
                 if reading.versions > 0 || !reading.points.is_empty() {
                     close_document(&mut reading, &mut levels);
@@ -154,12 +167,19 @@ pub(super) fn read(text: &str) -> Reading {
             }
             Line::Plan(count) => {
                 open_to(&mut levels, depth, reading.points.len());
+                // Scripts that run one after the other have a plan each.
+                if depth == 0 && levels[0].plan.is_some() {
+                    next_document(&mut reading, &mut levels);
+                }
                 match levels[depth].plan {
                     None => levels[depth].plan = Some(count),
                     Some(_) => reading.contradictions.push(format!("a second plan, 1..{count}")),
                 }
             }
             Line::Point(mut point) => {
+                if depth == 0 && point.number == Some(1) && levels[0].is_complete() {
+                    next_document(&mut reading, &mut levels);
+                }
                 if depth + 1 < levels.len() {
                     adopt(&mut reading, &mut levels, depth, &mut point);
                 }
@@ -186,8 +206,18 @@ pub(super) fn read(text: &str) -> Reading {
         reading.planned = None;
         return reading;
     }
-    close_document(&mut reading, &mut levels);
+    let last = &levels[0];
+    let over = by_prove && levels.len() == 1 && last.own == 0 && last.plan.is_none() && !reading.points.is_empty();
+    if !over {
+        close_document(&mut reading, &mut levels);
+    }
     reading
+}
+
+/// `t/a.t ..`, with which prove begins the output of a script.
+fn is_script_of_prove(line: &str) -> bool {
+    let (script, dots) = line.trim_end().rsplit_once(' ').unwrap_or_default();
+    !script.is_empty() && dots.len() > 1 && dots.bytes().all(|byte| byte == b'.')
 }
 
 fn open_to(levels: &mut Vec<Level>, depth: usize, start: usize) {
@@ -224,6 +254,17 @@ fn close_document(reading: &mut Reading, levels: &mut Vec<Level>) {
         settle_plan(reading, &level, true);
     }
     levels.push(Level::at(reading.points.len()));
+}
+
+/// A document is over that has all its points: what is open below belongs to the first point of the next one.
+fn next_document(reading: &mut Reading, levels: &mut Vec<Level>) {
+    match levels.get(1).map(|below| below.start) {
+        Some(start) if levels[0].is_complete() => {
+            let over = std::mem::replace(&mut levels[0], Level::at(start));
+            settle_plan(reading, &over, true);
+        }
+        _ => close_document(reading, levels),
+    }
 }
 
 fn settle_plan(reading: &mut Reading, level: &Level, outermost: bool) {
@@ -337,91 +378,4 @@ fn unescape(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn measure_text(text: &str) -> Measured {
-        collect(&Artefact {
-            stdout: text.as_bytes(),
-            ..Artefact::default()
-        })
-        .unwrap()
-    }
-
-    fn listing(measured: &Measured) -> Vec<String> {
-        measured
-            .members
-            .iter()
-            .map(|member| format!("{} {}", member.id, member.status.label()))
-            .collect()
-    }
-
-    #[test]
-    fn points_directives_and_nested_subtests_are_read() {
-        let seen = measure_text(
-            "TAP version 14\r\n1..5\r\nok 1 - plain\r\nnot ok 2 - bad\r\n  ---\r\n  message: 'ok 3 - no'\r\n  ...\r\nok 3 - s # SKIP why\r\n\
-             # Subtest: outer\r\n    ok 1 - in \\# it\r\n    # Subtest: mid\r\n        not ok 1 - deep # TODO later\r\n        1..1\r\n    ok 2 - mid\r\n    1..2\r\n\
-             ok 4 - outer\r\nok\r\n",
-        );
-        assert_eq!(
-            listing(&seen),
-            [
-                "bad failed",
-                "outer passed",
-                "outer > in # it passed",
-                "outer > mid passed",
-                "outer > mid > deep todo",
-                "plain passed",
-                "s skipped",
-                "test 5 passed"
-            ]
-        );
-        assert_eq!(
-            (seen.announced, seen.concluded, seen.finished),
-            (Some(8), Some(8), true)
-        );
-        assert!(seen.contradictions.is_empty(), "{:?}", seen.contradictions);
-        assert!(seen.member("outer").unwrap().container);
-        assert_eq!(seen.member("bad").unwrap().message, "message: 'ok 3 - no'");
-    }
-
-    #[test]
-    fn a_plan_that_does_not_match_and_a_bail_out_contradict() {
-        for text in [
-            "1..3\nok 1\nok 2\n",
-            "1..1\nok 1\nok 2\n",
-            "ok 1\nBail out! no disk\n1..1\n",
-            "1..1\n    ok 1 - orphan\n",
-        ] {
-            assert!(!measure_text(text).contradictions.is_empty(), "{text}");
-        }
-    }
-
-    #[test]
-    fn a_run_without_a_plan_has_not_finished() {
-        let seen = measure_text("TAP version 13\nok 1 - a\n");
-        assert!(!seen.finished);
-        assert_eq!(seen.announced, None);
-    }
-
-    #[test]
-    fn a_failing_point_is_not_excused_by_skip() {
-        assert_eq!(listing(&measure_text("1..1\nnot ok 1 - a # SKIP b\n")), ["a failed"]);
-    }
-
-    #[test]
-    fn two_documents_in_a_row_are_added() {
-        let seen = measure_text("TAP version 13\nok 1 - a\n1..1\nTAP version 13\nok 1 - a\nnot ok 2 - b\n1..2\n");
-        assert_eq!(listing(&seen), ["a passed", "a#2 passed", "b failed"]);
-        assert_eq!((seen.announced, seen.finished), (Some(3), true));
-    }
-
-    #[test]
-    fn prose_is_not_tap() {
-        let prose = Artefact {
-            stdout: b"okay then\nnot okay\n1 .. 2\n",
-            ..Artefact::default()
-        };
-        assert!(matches!(collect(&prose), Err(CollectError::Absent { .. })));
-    }
-}
+mod tests;

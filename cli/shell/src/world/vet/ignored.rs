@@ -116,7 +116,7 @@ fn copy_whole(from: &Path, to: &Path) -> Result<(), ScratchError> {
 }
 
 /// The inode is older than the run. Where a file system does not say when it was made, its newest change counts.
-fn made_before(metadata: &Metadata, opened: SystemTime) -> bool {
+pub(in crate::world) fn made_before(metadata: &Metadata, opened: SystemTime) -> bool {
     let made = metadata.created().ok().or_else(|| changed(metadata));
     made.is_some_and(|made| made < opened)
 }

@@ -5,7 +5,7 @@ mod changes;
 mod coverage;
 mod drawn;
 mod expected;
-mod ignored;
+pub(super) mod ignored;
 mod installed;
 mod library;
 mod mutants;

@@ -1,7 +1,10 @@
 //! One copy of a recorded tree, with what a check needs beside it, and one run of the check in it.
 
 use std::borrow::Cow;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
+use std::{fs, io};
 
 use engine::State;
 use engine::event::id::Bytes;
@@ -22,7 +25,7 @@ use crate::replay::{Surroundings, check_until};
 use crate::scratch::{Scratch, ScratchError};
 use crate::tree::{Manifest, TreeId};
 use crate::world::surface::Suites;
-use crate::world::{RealWorld, detection, hermetic, in_place, relocated};
+use crate::world::{RealWorld, detection, hermetic, in_place, outputs, relocated};
 
 /// What an experiment is for, in the names of its directories.
 const PURPOSE: &str = "vet";
@@ -48,6 +51,16 @@ impl<'a> Place<'a> {
             suites,
             scratch,
         })
+    }
+
+    /// Takes out what a compiler made beside the tests since the run began: a check makes it again.
+    fn without_built(&self, copied: &Manifest, copy: &Path) -> io::Result<()> {
+        let (policy, opened) = (&self.state.facts.policy().guards, self.state.facts.opened.at);
+        let built = |path: &Bytes| outputs::is_built(&self.world.workdir, path, policy, opened.wall_ms);
+        let paths = copied.entries().iter().map(|entry| Bytes(entry.path.clone()));
+        paths
+            .filter(built)
+            .try_for_each(|path| fs::remove_file(copy.join(OsStr::from_bytes(&path.0))))
     }
 
     /// Makes the copy that the step asks for and runs the check in it; none where there is nothing to change in it.
@@ -120,6 +133,7 @@ impl<'a> Place<'a> {
         tree.materialise_manifest(&copied, &copy).map_err(failed)?;
         let opened_ms = self.state.facts.opened.at.wall_ms;
         ignored::bring_along(&self.world.workdir, &copy, &candidate, opened_ms).map_err(|error| error.to_string())?;
+        self.without_built(&copied, &copy).map_err(|error| error.to_string())?;
         in_place::retarget(&copied, &self.world.workdir, &copy).map_err(|error| error.to_string())?;
         changed.write(&copy).map_err(|error| error.to_string())?;
         if let Some(mutant) = &mutant {
