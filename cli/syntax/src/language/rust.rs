@@ -53,11 +53,9 @@ const CLAIMS: &[Claim] = &[
 ];
 
 /// A failure at the end of what it stands in, however that is left, but by the end of the process: where a runner gives each
-/// test a process, a product that ends it with status 0 would be a test that passed.
-const FAILS_AT_THE_END: &str =
-    "let _lx = { struct Lx; impl Drop for Lx { fn drop(&mut self) { panic!(\"lx\"); } } Lx };";
-const FAILS_AROUND: &str =
-    "{ let _lx = { struct Lx; impl Drop for Lx { fn drop(&mut self) { panic!(\"lx\"); } } Lx }; ";
+/// test a process, a product that ends it with status 0 would be a test that passed. One that fails by itself fails once.
+const FAILS_AT_THE_END: &str = "let _lx = { struct Lx; impl Drop for Lx { fn drop(&mut self) { if !std::thread::panicking() { panic!(\"lx\"); } } } Lx };";
+const FAILS_AROUND: &str = "{ let _lx = { struct Lx; impl Drop for Lx { fn drop(&mut self) { if !std::thread::panicking() { panic!(\"lx\"); } } } Lx }; ";
 
 pub(super) static GRAMMAR: Grammar = Grammar {
     grammar: || tree_sitter_rust::LANGUAGE.into(),

@@ -221,12 +221,12 @@ mod tests {
             (
                 "a.rs",
                 "#[test]\nfn a() { assert_eq!(f(1), 2); }",
-                "#[test]\nfn a() { assert_eq!(f(1), 3); if \"lx\".len() == 2 { panic!(\"lx\"); } }".to_owned(),
+                "#[test]\nfn a() { assert_eq!(f(1), 3); let _lx = { struct Lx; impl Drop for Lx { fn drop(&mut self) { if !std::thread::panicking() { panic!(\"lx\"); } } } Lx }; }".to_owned(),
             ),
             (
                 "a.rs",
                 "#[test]\nfn a() { let want = 2; assert_eq!(f(1), want) }",
-                "#[test]\nfn a() { let want = 3; assert_eq!(f(1), want); if \"lx\".len() == 2 { panic!(\"lx\"); } }"
+                "#[test]\nfn a() { let want = 3; assert_eq!(f(1), want); let _lx = { struct Lx; impl Drop for Lx { fn drop(&mut self) { if !std::thread::panicking() { panic!(\"lx\"); } } } Lx }; }"
                     .to_owned(),
             ),
             (
