@@ -9,7 +9,7 @@ use engine::{Next, State};
 
 use super::{Ledger, Life, RunError};
 use crate::clock;
-use crate::driver::{Broken, Record as _, commit};
+use crate::driver::{Broken, commit};
 use crate::zone::Refusal;
 use crate::zone::credential::{Desk, Held, Key, revoke_by_label};
 
@@ -34,11 +34,11 @@ impl Life {
         let step = |step| event(&held.label(), step, &isolation);
         let (intended, minted) = (step(CredentialStep::Intended), step(CredentialStep::Minted));
         let state = ledger.commit(state, &intended)?;
-        ledger.sync(&state)?;
+        ledger.publish(&state)?;
         match held.mint(&isolation) {
             Ok(key) => {
                 let state = ledger.commit(state, &minted)?;
-                ledger.sync(&state)?;
+                ledger.publish(&state)?;
                 Ok((state, Some(held), Ok(Some(key))))
             }
             // A command that failed may have made one all the same.
@@ -70,7 +70,7 @@ impl Life {
             };
             state = ledger.commit(state, &event(&open.label, step, &isolation))?;
             let Err(why) = revoked else { continue };
-            ledger.sync(&state)?;
+            ledger.publish(&state)?;
             let label = open.label;
             if clock::stamp().wall_ms <= open.at.wall_ms.saturating_add(open.ttl_ms) {
                 return Err(RunError::KeyNotRevoked { label, why });
@@ -105,7 +105,7 @@ pub(super) fn revoke(
     let state = outcome?;
     let event = event(&label, step, &state.facts.policy().isolation);
     let state = commit(state, &event, ledger)?;
-    ledger.sync(&state).map_err(Broken::Record)?;
+    ledger.publish(&state).map_err(Broken::Record)?;
     Ok(state)
 }
 

@@ -58,10 +58,15 @@ impl<'w> Ledger<'w> {
     pub(super) fn begin(&mut self, state: &State, event: &Event) -> Result<(), RunError> {
         self.watch.opened(self.anchors.run(), state);
         self.append(event)?;
-        self.sync(state)?;
-        self.catch_up(state)?;
+        self.publish(state)?;
         self.link();
         Ok(())
+    }
+
+    /// Makes everything appended durable and tells of it, where no command of the loop follows that it is told during.
+    pub(super) fn publish(&mut self, state: &State) -> Result<(), RunError> {
+        self.sync(state)?;
+        self.catch_up(state)
     }
 
     /// A run that goes on.
@@ -108,8 +113,7 @@ impl<'w> Ledger<'w> {
 
     /// Signs what was recorded and lets watchers know of all of it.
     pub(super) fn seal(&mut self, state: &State, keys: Option<&Keys>) -> Result<(), RunError> {
-        self.sync(state)?;
-        self.catch_up(state)?;
+        self.publish(state)?;
         let digest = self.projections.digest(state);
         self.writer()?.seal(digest, keys)?;
         Ok(())
