@@ -9,6 +9,7 @@ use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 use shell::process::{CaptureSpec, CommandRun, CommandSpec, Deadlines, Input, Outcome, StopCause, Supervisor};
 use shell::process::{SupervisorOptions, Wishes};
 use shell::zone::{Bind, Egress, Ended, LAUNCH, Network, Tier, Zone, ZonePlan, ZoneReport};
@@ -103,20 +104,22 @@ pub(crate) fn what_was_in_force_is_told() {
 
 pub(crate) fn a_zone_has_a_cgroup_where_one_is_to_be_had_and_is_refused_where_that_is_required_and_not() {
     let room = Room::new();
-    let wait = "setsid sleep 600 & echo up; while [ ! -e $W/go ]; do sleep 0.02; done; cat /proc/self/cgroup";
+    // Who reads the pipe waits for somebody to open it.
+    let go = room.path("tree/go");
+    mknodat(CWD, &go, FileType::Fifo, Mode::from_raw_mode(0o644), 0).unwrap();
+    let wait = "setsid sleep 600 & echo up; read -r _ < $W/go; cat /proc/self/cgroup";
     let mut plan = room.plan(Zone::Exec, &["sh", "-c", wait]);
     let mut running = launcher(&plan).stdout(Stdio::piped()).spawn().unwrap();
     let mut said = BufReader::new(running.stdout.take().unwrap());
     let mut up = String::new();
     said.read_line(&mut up).unwrap();
-    let children = format!("/proc/{0}/task/{0}/children", running.id());
-    let bwrap = fs::read_to_string(children).unwrap();
+    let bwrap = fs::read_to_string(format!("/proc/{0}/task/{0}/children", running.id())).unwrap();
     let of_bwrap = fs::read_to_string(format!("/proc/{}/cgroup", bwrap.trim())).unwrap();
     let own = of_bwrap
         .lines()
         .find_map(|line| line.strip_prefix("0::/"))
         .unwrap_or_default();
-    room.make_file("tree/go", "");
+    fs::write(&go, "go\n").unwrap();
     let mut inside = String::new();
     said.read_to_string(&mut inside).unwrap();
     running.wait().unwrap();
@@ -131,7 +134,6 @@ pub(crate) fn a_zone_has_a_cgroup_where_one_is_to_be_had_and_is_refused_where_th
             assert!(inside.lines().any(|line| line == "0::/"), "{inside}");
         }
     }
-    // Nothing is left of it.
     for at in ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"] {
         let left = Path::new(at).join(own);
         assert!(tier == Tier::Rlimit || !left.exists(), "{}", left.display());
